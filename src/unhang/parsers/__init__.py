@@ -25,6 +25,7 @@ READ_ANY_WORDS = frozenset(
         *("gpu-names", "gpu-report", "gpu-table", "port-report", "topology", "nccl-tests"),
         "check-report",
         *("native-stacks", "native-threads", "python-stacks", "kernel-stacks", "stacks_seen"),
+        "loops-stood",
         *("endings", "frameworks", "membership", "settings_seen", "torch_version", "versions"),
         *("dropped-lines", "nccl-info", "phase_marks", "progress", "traceback"),
     }

@@ -7,10 +7,11 @@ import faulthandler
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import recorder
+from . import loops, recorder
 
 
 def dump(folder: str, *, label: str, owner: str) -> list[str]:
@@ -32,6 +33,9 @@ def dump(folder: str, *, label: str, owner: str) -> list[str]:
             file.write(f"=== Rank {label} (pid {os.getpid()}) ===\n".encode())
             file.flush()  # what follows goes past Python's buffer
         faulthandler.dump_traceback(file, all_threads=True)
+        with contextlib.suppress(Exception):  # whatever else a Python's byte code may look like
+            main = sys._current_frames().get(threading.main_thread().ident or 0)
+            file.write("".join(f"\n{loop}" for loop in loops.around(main)).encode() + b"\n")
     native = sys.modules.get("torch._C._distributed_c10d")
     function = _recorder_in_use(native)
     if function is not None:

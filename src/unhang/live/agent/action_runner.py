@@ -169,6 +169,7 @@ class ActionRunner:
     def advance(self, now: float) -> None:
         """Do what is due by the clock."""
         self._board_reader.disturbed = self._orders.awaits or bool(self._held)
+        self._board_reader.dumping = self._orders.serving(now)
         if (ready := self._orders.take_ready(now)) is not None:
             self._await_evidence(ready)
         for number in [n for n in self._awaited if self._judge.has_evidence(n, now)]:
@@ -260,6 +261,7 @@ class ActionRunner:
             self._since_s = self._board_reader.began_s
         if note.kind is NoteKind.HANG_CONFIRMED:
             self._hang = note
+            self._alert = None if self._alert is None else note  # it is corrected
             self._terminal.tell(note)
         elif note.kind is NoteKind.RESUMED and (self._hang is not None or self._suspected):
             self._hang = self._abort = self._alert = None  # nobody ends a job that goes on
@@ -302,7 +304,8 @@ class ActionRunner:
         if self._ending.is_under_way and self._ending.ended_a_hang:
             return  # an agent before us has begun with it
         self._ending.begin(now)
-        note = replace(abort.note, kind=NoteKind.ABORTED, why=Message(key="run.aborted"))
+        hang = self._hang or abort.note  # it may have been corrected since
+        note = replace(hang, kind=NoteKind.ABORTED, why=Message(key="run.aborted"))
         self._journal.note(note)
         self._terminal.tell(note)
 

@@ -62,6 +62,7 @@ class BoardReader:
 
     Attributes:
         disturbed: we make the processes work ourselves, for dumps or a capture.
+        dumping: processes that do nothing but that at present.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class BoardReader:
         self._clock = clock
         self._run_clock = RunClock.begin() if run_clock is None else run_clock
         self.disturbed = False
+        self.dumping: frozenset[int] = frozenset()
         self._known: dict[str, _Known] = {}
         self._descendants = Descendants()
         self._helped: dict[int, Helped] = {}
@@ -225,11 +227,13 @@ class BoardReader:
             return known.last
         facts = kernel.facts_of(known.pid, stat)
         known.last = None if facts.alive else facts
-        if known.asked_at != known.beats and _is_frozen(known, facts, now):
+        dumps = known.pid in self.dumping
+        if not dumps and known.asked_at != known.beats and _is_frozen(known, facts, now):
             known.asked_at = known.beats
             kernel.send_if_caught(known.pid, SIGNAL)
         facts = _with_helpers(facts, self._helped.get(known.pid))
-        return known.overhead.correct(facts, disturbed=self.disturbed)
+        facts = replace(facts, dumps=dumps)
+        return known.overhead.correct(facts, disturbed=self.disturbed or dumps)
 
     def _is_its(self, known: _Known, stat: kernel.Stat) -> bool:
         """Whether the process of that number is the one that wrote the board."""

@@ -17,6 +17,8 @@ _DUMP_WAIT_S = 4.0
 """A probe that does not answer in this time is frozen; what `faulthandler` wrote must do."""
 _STACKS_WAIT_S = 2.0
 """So long the stacks of recorded calls are waited for; they decide less often than the calls."""
+_SERVES_S = 60.0
+"""A probe that is not through with them by then is frozen for another reason."""
 
 
 @dataclass(slots=True)
@@ -28,6 +30,7 @@ class _DumpOrder:
     expected: frozenset[int]
     stacks_s: float
     deadline_s: float
+    served_s: float
 
 
 class OrderWriter:
@@ -47,6 +50,7 @@ class OrderWriter:
         self._beat = 0
         self._timeouts = SetTimeouts(mode=KEEP)
         self._dump: _DumpOrder | None = None
+        self._served: list[_DumpOrder] = []
 
     def beat(self, *, judged: bool) -> None:
         """Show that we are there, and whether a judge is.
@@ -75,8 +79,9 @@ class OrderWriter:
         """
         folder = self._dumps.dump(number)
         folder.mkdir(parents=True, exist_ok=True)
-        times = now + _STACKS_WAIT_S, now + _DUMP_WAIT_S
+        times = now + _STACKS_WAIT_S, now + _DUMP_WAIT_S, now + _SERVES_S
         self._dump = _DumpOrder(number, folder, frozenset(pids), *times)
+        self._served = [*self._served[-1:], self._dump]
         self._write()
 
     def take_ready(self, now: float) -> int | None:
@@ -84,16 +89,25 @@ class OrderWriter:
         order = self._dump
         if order is None:
             return None
-        marks = ["done"] if now < order.stacks_s else ["done", "done_brief"]
-        missing = any(
-            not any((order.folder / f"{mark}_{self._host}-{pid}").exists() for mark in marks)
-            and not _is_stopped(pid)
-            for pid in order.expected
-        )
-        if missing and now < order.deadline_s:
+        marks = ("done",) if now < order.stacks_s else ("done", "done_brief")
+        there = (self._has(order, pid, *marks) or _is_stopped(pid) for pid in order.expected)
+        if not all(there) and now < order.deadline_s:
             return None
         self._dump = None
         return order.number
+
+    def serving(self, now: float) -> frozenset[int]:
+        """Processes that are at work for a dump, which keeps them from all else."""
+        return frozenset(
+            pid
+            for order in self._served
+            if now < order.served_s
+            for pid in order.expected
+            if self._has(order, pid, "done_brief") and not self._has(order, pid, "done")
+        )
+
+    def _has(self, order: _DumpOrder, pid: int, *marks: str) -> bool:
+        return any((order.folder / f"{mark}_{self._host}-{pid}").exists() for mark in marks)
 
     @property
     def awaits(self) -> bool:

@@ -109,7 +109,7 @@ class Monitor:
             case NodeReport():
                 return tuple(self._hear(event, now))
             case DumpsReady():
-                return (*self._learn(event), *self._judge(now))
+                return (*self._learn(event, now), *self._judge(now))
             case OutputEnded():
                 return tuple(self._end(event, now))
             case Tick():
@@ -205,13 +205,8 @@ class Monitor:
                 return self._suspect(claim, replace(note, patience_s=claim.patience_s), now)
             case Stage.CONFIRMED:
                 self._confirmed = suspicion(claim, Stage.CONFIRMED, tracks)
-                lost = replace(
-                    _note(NoteKind.HANG_CONFIRMED, claim, why, self._snapshot),
-                    against=against(claim),
-                    cost=cost(self._saves, now),
-                    unsaved_s=self._saves.unsaved_s(now),
-                )
-                return self._confirm(lost, now)
+                self._held = self._snapshot
+                return self._confirm(self._hang(claim, why, now), now)
 
     def _inner(self, claim: Claim) -> tuple[Message, ...]:
         """What a job does that a suspect has started for itself."""
@@ -287,7 +282,7 @@ class Monitor:
         self._ask_from_s = now + _ASK_AGAIN_S * 2 ** min(self._asked - 1, _RAREST)
         return [order]
 
-    def _learn(self, dumps: DumpsReady) -> list[Action]:
+    def _learn(self, dumps: DumpsReady, now: float) -> list[Action]:
         """The rules have judged the dumps that were ordered."""
         if self._question is not None and self._question.number == dumps.number:
             self._question.answer = dumps
@@ -301,8 +296,16 @@ class Monitor:
         tracks = self._roster.by_rank
         self._incidents.confirmed = hang_now
         self._confirmed = suspicion(hang_now, Stage.CONFIRMED, tracks)
-        note = _note(NoteKind.HANG_CONFIRMED, hang_now, reason(hang_now, tracks), self._held)
-        return [replace(note, against=against(hang_now))]
+        return [self._hang(hang_now, reason(hang_now, tracks), now)]
+
+    def _hang(self, claim: Claim, why: Message, now: float) -> Note:
+        """What is told of a hang."""
+        return replace(
+            _note(NoteKind.HANG_CONFIRMED, claim, why, self._held),
+            against=against(claim),
+            cost=cost(self._saves, now),
+            unsaved_s=self._saves.unsaved_s(now),
+        )
 
     def _end(self, event: OutputEnded, now: float) -> list[Action]:
         self._over = True

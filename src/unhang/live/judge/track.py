@@ -77,7 +77,7 @@ class Still:
         function_s: no function of the program has run that did not before, without a step, a call
             or bytes meanwhile.
         calls_s: its open calls are the same.
-        beat_s: its probe has not beaten.
+        beat_s: its probe has not beaten, though it was at work for no dump.
         stopped_s: it has been stopped by a signal or a debugger.
         ended_s: since it was seen to have ended.
         leaving_s: since it began to leave, or to fail.
@@ -236,7 +236,7 @@ class Track:
         self._look_for_life(facts_before, passed_s, free_s, ready)
         if not beaten:
             self._stand(step_s, free_s, moved=self._busy())
-            self.still.beat_s += free_s
+            self.still.beat_s += 0.0 if self.facts.dumps else free_s
             return
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
         self.still.beat_s = max(0.0, report.beat_age_s)

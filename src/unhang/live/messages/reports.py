@@ -179,6 +179,7 @@ class ProcessFacts:
         faults: of pages that were not there.
         wchan: where in the kernel its main thread waits, or None.
         lock_holder: process that has the lock of a file which its main thread waits for, or None.
+        dumps: it puts the stacks of its calls into words for us, and nothing else runs meanwhile.
         exit_code: None = unknown, which it is unless a parent told us.
         signal: that ended it, or None.
     """
@@ -203,6 +204,7 @@ class ProcessFacts:
     faults: int | None = None
     wchan: str | None = None
     lock_holder: int | None = None
+    dumps: bool = False
     exit_code: int | None = None
     signal: int | None = None
 

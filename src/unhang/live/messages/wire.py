@@ -273,7 +273,12 @@ def _as_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def _as_flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
 _READERS: Mapping[object, Callable[[object], Any]] = {
+    bool: _as_flag,
     int: _as_int,
     float: _as_float,
     str: _as_text,

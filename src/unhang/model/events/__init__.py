@@ -83,7 +83,7 @@ from unhang.model.events.reports import (
     RasProblem,
     RasReport,
 )
-from unhang.model.events.stacks import StackKind, StackRefused, ThreadStack
+from unhang.model.events.stacks import LoopStood, StackKind, StackRefused, ThreadStack
 from unhang.model.frames import Frame
 
 Alarm: TypeAlias = (
@@ -125,6 +125,7 @@ Report: TypeAlias = (
     | LinesDropped
     | OneDiffers
     | UnreadLine
+    | LoopStood
     | StackRefused
     | StackSeen
     | ThreadStack
@@ -198,6 +199,7 @@ __all__ = [
     "LinesDropped",
     "LoopEnd",
     "LoopLeft",
+    "LoopStood",
     "MemoryKillsCounted",
     "ModelDifference",
     "ModelMismatch",

@@ -51,6 +51,20 @@ class ThreadStack(Seen, fact=Fact.STACKS, witness=Witness.STACK, role=Role.REPOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoopStood(Seen, fact=Fact.STACKS, witness=Witness.STACK, role=Role.REPORT):
+    """A main thread stood in a loop of a function; `origin` names the process.
+
+    Attributes:
+        first, last: lines of the loop.
+    """
+
+    file: str
+    function: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StackRefused(Seen, fact=Fact.STACKS, witness=Witness.STACK, role=Role.REPORT):
     """A process was asked for its stacks and gave none; its `origin` names the rank.
 

@@ -12,7 +12,8 @@ completes with the wrong data and leaves the ranks out of step.
 For sizes that may differ: all-to-all, the root of a gather, shapes with equal numbers of elements.
 For a difference that many equal calls followed. Where as many ranks issued the one as the other,
 and neither sister groups nor the order of the earlier calls tell, it names nobody. An order of
-calls supports only: who breaks it may be right, if the others have left a call out.
+calls supports only: who breaks it may be right, if the others have left a call out. It tells
+nothing of a call that never came before, where the loop that the others are in holds it as well.
 
 ## How to confirm
 Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`, or compare the stacks of the two calls in the dumps.
@@ -27,7 +28,9 @@ Find what the odd ranks did differently just before this number: a branch, a bat
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Aspect, Mismatch
 from unhang.rules.shared import consequences, recorded
@@ -73,9 +76,9 @@ _PAIR_CLAIMS = {
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each group whose calls differ."""
     found = () if incident.recorded is None else incident.recorded.analysis.mismatches
-    for difference in found:
+    for difference in (_weighed(incident, one) for one in found):
         most, other = difference.variants[0], difference.variants[1]
-        open_ = difference.by_rhythm or recorded.may_be_a_shorter_loop(difference)
+        open_ = difference.by_rhythm or recorded.may_be_a_shorter_loop(incident, difference)
         strength = Strength.SUPPORTS if open_ else Strength.PROVES
         strength, against = recorded.weigh(incident, difference.odd, strength)
         if difference.by_rhythm:
@@ -108,6 +111,12 @@ def check(incident: Incident) -> Iterator[Finding]:
         )
 
 
+def _weighed(incident: Incident, found: Mismatch) -> Mismatch:
+    """A difference; of a first call within the steps no order says whether it was due."""
+    new = found.by_rhythm and found.ended and recorded.in_one_loop(incident, found)
+    return replace(found, odd=NO_RANKS, by_rhythm=False) if new else found
+
+
 def _why(difference: Mismatch) -> Message:
     if difference.shift:
         more = (
@@ -124,6 +133,15 @@ def _why(difference: Mismatch) -> Message:
             )
         )
         return more.using(ranks=difference.odd, count=abs(difference.shift))
+    if not difference.odd and difference.ended:
+        return say(
+            "DSY101.why_first",
+            "{ranks:ranks} issued {op} for the first time, in the loop that the others are in:"
+            " it is one call too many, or the others have left it out. Look at `{place}`.",
+            ranks=difference.variants[1].ranks,
+            op=difference.variants[1].kind.op,
+            place=recorded.place(difference.variants[1].last) or "?",
+        )
     if not difference.odd:
         return say(
             "DSY101.why_tied",

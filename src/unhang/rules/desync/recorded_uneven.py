@@ -10,8 +10,8 @@ in the next step.
 
 ## When it stays quiet
 When the odd ranks' last call also occurs inside the steps, or was issued from an earlier line than
-that of the others: then the code paths differ. When those that are behind gave up a call
-themselves: a call that a broken link ended is no longer open.
+that of the others, or within the loop that these are in: then the code paths differ. When those
+that are behind gave up a call themselves: a call that a broken link ended is no longer open.
 
 ## How to confirm
 Print the number of batches on each rank.
@@ -51,7 +51,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     for difference in found.mismatches:
         most = difference.variants[0]
-        if difference.odd and recorded.may_be_a_shorter_loop(difference):
+        if difference.odd and recorded.may_be_a_shorter_loop(incident, difference):
             yield check.finding(
                 Strength.SUPPORTS,
                 claim=say(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from unhang.model.events import DumpFlaw, DumpUnusable, Frame, GroupRef
+from unhang.model.events import DumpFlaw, DumpUnusable, Frame, GroupRef, LoopStood
 from unhang.model.ids import NO_RANKS, GroupId, Ranks, SeqId
 from unhang.model.incident import Call, Join
 from unhang.model.phases import Phase
@@ -118,23 +118,43 @@ def weigh(incident: Incident, ranks: Ranks, otherwise: Strength) -> tuple[Streng
     return otherwise, None
 
 
-def may_be_a_shorter_loop(difference: Mismatch) -> bool:
+def may_be_a_shorter_loop(incident: Incident, difference: Mismatch) -> bool:
     """Whether the odd rank may only be through with its steps: in no earlier line of what it is."""
     most, other = difference.variants[:2]
-    barrier = difference.ended and other.kind.op == "barrier"
-    return barrier and not _is_before(other.last, most.last)
-
-
-def _is_before(one: LastCall | None, other: LastCall | None) -> bool:
-    """Whether a call was issued from an earlier line of the innermost function that both are in."""
-    if one is None or other is None:
+    if not (difference.ended and other.kind.op == "barrier"):
         return False
+    parted = _parting(other.last, most.last)
+    before = parted is not None and (parted[0].line or 0) < (parted[1].line or 0)
+    return not before and not in_one_loop(incident, difference)
+
+
+def in_one_loop(incident: Incident, difference: Mismatch) -> bool:
+    """Whether the loop that most are in holds the odd ranks' call as well: they have not left it.
+
+    That of a step decides, not one around it.
+    """
+    most, other = difference.variants[:2]
+    parted = _parting(other.last, most.last)
+    if parted is None:
+        return False
+    odd, like = parted
+    where = like.file, like.function
+    loops = (e for e in incident.all(LoopStood) if (e.file, e.function) == where)
+    held = (loop for loop in loops if loop.first <= (like.line or 0) <= loop.last)
+    inner = min(held, key=lambda loop: loop.last - loop.first, default=None)
+    return inner is not None and inner.first <= (odd.line or 0) <= inner.last
+
+
+def _parting(one: LastCall | None, other: LastCall | None) -> tuple[Frame, Frame] | None:
+    """The frames of the innermost function that two calls are both in, from different lines."""
+    if one is None or other is None:
+        return None
     for a, b in zip(reversed(one.frames), reversed(other.frames), strict=False):
         if (a.file, a.function) != (b.file, b.function):
-            return False
+            return None
         if a.line != b.line:
-            return (a.line or 0) < (b.line or 0)
-    return False
+            return a, b
+    return None
 
 
 def located(

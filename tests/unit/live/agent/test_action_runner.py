@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,19 @@ def test_the_job_ends_only_after_the_capture(stage: Stage) -> None:
     assert ended == [False, True]
     assert [event["kind"] for event in stage.events()] == ["hang_confirmed", "aborted"]
     assert stage.journal.lost == (NO_VERDICT, NO_BUNDLE)
+
+
+def test_whoever_tells_of_a_hang_that_was_corrected_names_the_same(stage: Stage) -> None:
+    stage.say(*CONFIRM, Abort(note=HANG))
+    stage.say(replace(HANG, culprits=frozenset({Rank(7)})))
+    stage.actor.advance(0.1)
+    stage.actor.take(InterimDiagnosis(1, None, NO_VERDICT), 1.0)
+    stage.actor.advance(2.0)
+    stage.actor.take(Bundled(1, None, NO_BUNDLE), 3.0)
+    stage.actor.advance(3.1)
+    told = [(event["kind"], event["culprits"]) for event in stage.events()]
+    first = sorted(HANG.culprits)
+    assert told == [("hang_confirmed", first), ("hang_confirmed", [7]), ("aborted", [7])]
 
 
 def test_the_job_ends_once_its_capture_needs_it_no_more(

@@ -102,6 +102,10 @@ def test_dumps_are_ready_when_all_are_there_or_time_is_over(folder: RunFolder) -
     (folder.dump(3) / "done_brief_here-11").touch()
     assert orders.take_ready(301.0) is None, "the stacks of its calls are on their way"
     assert orders.take_ready(302.5) == 3, "its calls are there"
+    assert orders.serving(310.0) == {11}
+    assert orders.serving(400.0) == frozenset(), "whatever keeps it, it is no dump"
+    (folder.dump(3) / "done_here-11").touch()
+    assert orders.serving(310.0) == frozenset()
 
 
 DEAF = (

@@ -39,8 +39,8 @@ from unhang.live.messages.job_snapshot import Condition, JobSnapshot, Stage, Sus
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.policy import Policy
 from unhang.live.messages.reports import FramePlace, NodeReport
-from unhang.live.run_folder.events_log import event_of
 from unhang.live.nodes.leader import Leader
+from unhang.live.run_folder.events_log import event_of
 from unhang.model.causes import Cause
 from unhang.model.codec import decode, encode
 from unhang.model.finding import Strength

@@ -187,3 +187,13 @@ def test_a_long_pause_between_two_reports_counts_for_little() -> None:
     track = begin(report(0, 0.0), 0.0)
     track.hear(report(1, 0.0), 60.0, 60.0)
     assert track.still.whole_s <= 2.5
+
+
+@pytest.mark.parametrize(("dumps", "late_s"), [(False, 6.0), (True, 0.0)])
+def test_who_puts_its_calls_into_words_for_us_is_not_frozen(dumps: bool, late_s: float) -> None:
+    facts = ProcessFacts(alive=True, state="S", cpu_s=9.0, dumps=dumps)
+    still = ProcessReport(beat=report(0, 0.0).beat, facts=facts, beats=1, beat_age_s=0.0)
+    track = begin(still, 0.0)
+    for second in range(1, 7):
+        track.hear(still, 1.0, float(second))
+    assert (track.still.beat_s, track.beats_late) == (late_s, not dumps)

@@ -169,3 +169,38 @@ def test_a_rank_without_a_dump_may_be_one_of_the_few(tmp_path: Path) -> None:
     (folder / "nccl_trace_rank_3").unlink()
     (cut,) = recorded_of(folder).analysis.mismatches
     assert not cut.odd
+
+
+@pytest.mark.parametrize(
+    ("loops", "named"),
+    [
+        ((), {1}),
+        (((4, 9),), set()),  # the barrier is a line of the loop
+        (((4, 9), (4, 6)), {1}),  # of an outer one, and rank 1 has left the inner one
+        (((4, 6),), {1}),
+    ],
+)
+def test_a_first_call_within_the_loop_of_the_others_may_be_one_that_these_left_out(
+    loops: tuple[tuple[int, int], ...],
+    named: set[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def frames(line: int, _: int) -> list[dict[str, object]]:
+        return [{"name": "main", "filename": "/job/train.py", "line": line}]
+
+    monkeypatch.setattr("benchmarks.recorder_dumps._frames", frames)
+    pair = Group("0", "default_pg", (0, 1))
+    step = Op(pair, "all_reduce", line=5)
+    job = Job([Rank(r, [step] * (5 - r)) for r in (0, 1)])
+    job.ranks[1].program.append(Op(pair, "barrier", (1,), line=8))
+    stood = [f"in the loop of lines {a}-{b} of main, file /job/train.py" for a, b in loops]
+    stack = ["=== Rank 0 (pid 7) ===", "Current thread 0x7f01 (most recent call first):"]
+    frame = '  File "/job/train.py", line 5 in main'
+    written(job, tmp_path)
+    (tmp_path / "stack_0.txt").write_text("\n".join((*stack, frame, "", *stood, "")))
+    found = findings(incident_of(tmp_path))
+    assert set().union(*(f.culprits for f in found)) == named
+    assert ("DSY103" in {f.rule for f in found}) is bool(named)
+    differs = next(f for f in found if f.rule == "DSY101")
+    assert (differs.why.key == "DSY101.why_first") is not bool(named)
