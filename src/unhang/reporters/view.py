@@ -300,7 +300,8 @@ class _ViewWriter:
         if diagnosis.outcome is Outcome.HEALTHY:
             return
         coverage = diagnosis.coverage
-        silent = coverage.ranks_silent - frozenset().union(*(s.ranks for s in diagnosis.standings))
+        told = frozenset().union(*(s.ranks for s in diagnosis.standings))
+        silent = coverage.ranks_silent - told - frozenset(diagnosis.culprits)
         if silent:
             yield self.say("unseen.silent", ranks=silent)
         if coverage.lines_dropped:
