@@ -2,7 +2,8 @@
 
 Many programs say on all ranks that something begins, on none that it ends, and print their steps on
 rank 0 alone. Training steps need every rank, so when one rank did the same work and then trained
-on, a rank that is silent since its own announcement of it is not still at it.
+on, a rank that is silent since its own announcement of it is not still at it. Steps that nobody
+signed in the same file are some rank's of the job, so they count for all who announced it there.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ Work = tuple[Phase, str]
 class _Speaker:
     """What one rank announced, and the steps that it printed after the latest of each."""
 
+    artifact: str
     begun: dict[Work, int] = field(default_factory=dict)
     steps: dict[Work, set[int]] = field(default_factory=dict)
 
@@ -40,14 +42,18 @@ def find_outlived(run: Run, marks: Iterable[PhaseMark | Progress]) -> frozenset[
     announced: list[tuple[Work, int, Provenance]] = []
     over: dict[Work, int] = {}
     for mark in marks:
-        rank = run.identity.rank_of(mark)
+        rank, artifact = run.identity.rank_of(mark), mark.source.artifact
+        step = _step(mark)
         if rank is None:
-            continue
-        voice = voices.setdefault(rank, _Speaker())
-        if isinstance(mark, Progress):
-            for work in _past(voice, mark):
-                over[work] = max(over.get(work, 0), voice.begun[work])
-        elif mark.edge is PhaseEdge.BEGIN:
+            heard = [v for v in voices.values() if v.artifact == artifact]
+        else:
+            heard = [voices.setdefault(rank, _Speaker(artifact))]
+        if step is not None:
+            for voice in heard:
+                for work in _past(voice, step):
+                    over[work] = max(over.get(work, 0), voice.begun[work])
+        elif rank is not None and isinstance(mark, PhaseMark) and mark.edge is PhaseEdge.BEGIN:
+            voice = heard[0]
             work = mark.phase, mark.detail
             voice.begun[work] = voice.begun.get(work, 0) + 1
             voice.steps[work] = set()
@@ -55,10 +61,16 @@ def find_outlived(run: Run, marks: Iterable[PhaseMark | Progress]) -> frozenset[
     return frozenset(source for work, nth, source in announced if nth <= over.get(work, 0))
 
 
-def _past(voice: _Speaker, step: Progress) -> list[Work]:
+def _step(mark: PhaseMark | Progress) -> int | None:
+    """What tells a training step from the others; None where it is none."""
+    if isinstance(mark, Progress):
+        return mark.done if mark.phase in (None, Phase.TRAIN) else None
+    trains = mark.phase is Phase.TRAIN and mark.edge is PhaseEdge.DURING
+    return -(mark.source.line or 0) - 1 if trains else None
+
+
+def _past(voice: _Speaker, step: int) -> list[Work]:
     """Works that are over, as this step shows."""
-    if step.phase not in (None, Phase.TRAIN):
-        return []
     for steps in voice.steps.values():
-        steps.add(step.done)
+        steps.add(step)
     return [work for work, steps in voice.steps.items() if len(steps) >= _STEPS]

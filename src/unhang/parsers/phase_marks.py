@@ -6,6 +6,8 @@ Reads::
     Checkpoint saved in 93.1 seconds.
     > WARNING: could not find index map files, building the indices on rank 0 ...
     caching latents...                                         (any program's announcement)
+    [rank0] dumping shard 3/60 -> /ckpt/model-00003-of-00060.safetensors     (any program's words)
+    I1202 09:12:15.114 337 torch/_inductor/async_compile.py:288] …           (by who speaks)
     Skipping evaluation                                        (a decoy: says nothing)
 
 Which text means what stands in `settings/data/log_marks.json`. Traps: one text may hold another
@@ -31,6 +33,7 @@ from unhang.settings.log_marks import LogMark, log_marks, scan_needles
 from unhang.sources.line import Line
 
 _DETAIL_LIMIT = 100
+_FIRST_WORDS = 16
 _RANK = re.compile(r"\brank[ =:_#]{0,2}(\d{1,6})\b", re.IGNORECASE)
 _SOURCE = re.compile(
     r"^\s*(?:self\.|if |log(?:ger|ging)?\.|print\(|raise |return |def |#)|\blog(?:ger|ging)\.\w+\("
@@ -50,8 +53,18 @@ _ANNOUNCED = ("...", " …", "s…", "g…")
 
 
 _EVALUATES = re.compile(r"(?:^|[./_])(?:eval|evaluat\w{1,4}|validat\w{1,3})(?:[./_]|$)")
-_PLACES = (".eval", "/eval", "eval_", "_eval", "evaluat", "validat")
-"""Where code stands that evaluates: what is logged from there tells of it in any words."""
+_COMPILES = re.compile(r"(?:^|/)torch/_(?:dynamo|inductor)/")
+_PLACES = (".eval", "/eval", "eval_", "_eval", "evaluat", "validat", "_dynamo/", "_inductor/")
+"""Where code stands that evaluates or compiles: what is logged from there tells of it in any words.
+"""
+
+_WRITES = re.compile(
+    r"\b(?:writ|sav|dump|export|serializ|flush)ing\b(?P<what>.{0,100}?)"
+    r"\S\.(?:safetensors|distcp|pth?|ckpt)(?:\.(?:tmp|part))?(?![\w/-])",
+    re.IGNORECASE,
+)
+_WEIGHTS = (".safetensors", ".distcp", ".pt", ".ckpt")
+"""Files of weights: what writes one saves, in whatever words it says so."""
 
 
 class _Found(NamedTuple):
@@ -63,7 +76,7 @@ class _Found(NamedTuple):
 
 
 class PhaseMarkParser(
-    LineParser, name="phase_marks", needles=(*scan_needles(), *_ANNOUNCED, *_PLACES)
+    LineParser, name="phase_marks", needles=(*scan_needles(), *_ANNOUNCED, *_PLACES, *_WEIGHTS)
 ):
     """Parser of phase marks."""
 
@@ -75,7 +88,7 @@ class PhaseMarkParser(
         said: set[tuple[Phase, PhaseEdge]] = set()
         hits = _marks(text)
         if not hits:
-            yield from _announcement(line) or _speaks_from(line)
+            yield from _announcement(line) or _speaks_from(line) or _writes(line)
         for hit in hits:
             mark, start = hit.mark, hit.start
             if mark.phase is None or mark.edge is None or _BAR.match(text, start) is not None:
@@ -86,8 +99,8 @@ class PhaseMarkParser(
             if (mark.phase, edge) in said:
                 continue
             said.add((mark.phase, edge))
-            ranked = _RANK.search(text[max(0, start - 40) : start + _DETAIL_LIMIT])
-            rank = mark.rank if ranked is None else int(ranked[1])
+            told = _rank_near(text, start)
+            rank = mark.rank if told is None else told
             yield PhaseMark(
                 **place(line),
                 phase=mark.phase,
@@ -103,11 +116,41 @@ _BY_BARS = frozenset({Phase.DATA, Phase.SAVE, Phase.COMPILE, Phase.EVAL})
 
 
 def _speaks_from(line: Line) -> list[PhaseMark]:
-    """What is logged by code that evaluates, as its header says."""
-    if line.header is None or _EVALUATES.search(line.header.file) is None:
+    """What is logged by code that evaluates or compiles, as its header says."""
+    file = "" if line.header is None else line.header.file
+    if _EVALUATES.search(file) is not None:
+        phase, edge = Phase.EVAL, PhaseEdge.BEGIN
+    elif _COMPILES.search(file) is not None:
+        phase, edge = Phase.COMPILE, PhaseEdge.DURING
+    else:
         return []
     detail = " ".join(line.text.split())[:_DETAIL_LIMIT]
-    return [PhaseMark(**place(line), phase=Phase.EVAL, edge=PhaseEdge.BEGIN, detail=detail)]
+    return [PhaseMark(**place(line), phase=phase, edge=edge, detail=detail)]
+
+
+def _writes(line: Line) -> list[PhaseMark]:
+    """A file of weights that is being written, unless what is written are data."""
+    text = line.text[:_LINE_LIMIT]
+    match = _WRITES.search(text)
+    if match is None or phase_of_label(match["what"]) is Phase.DATA:
+        return []
+    rank = _rank_near(text, match.start())
+    return [
+        PhaseMark(
+            **place(line),
+            phase=Phase.SAVE,
+            edge=PhaseEdge.BEGIN,
+            detail=" ".join(text[match.start() :].split())[:_DETAIL_LIMIT],
+            rank=None if rank is None else Rank(rank),
+        )
+    ]
+
+
+def _rank_near(text: str, start: int) -> int | None:
+    """The rank that a mark's own words name, or the line's first words."""
+    near = _RANK.search(text[max(0, start - 40) : start + _DETAIL_LIMIT])
+    named = near or _RANK.search(text[:_FIRST_WORDS])
+    return None if named is None else int(named[1])
 
 
 def _announcement(line: Line) -> list[PhaseMark]:

@@ -10,8 +10,9 @@ Reads::
     - NCCL_P2P_DISABLE=1 python serve.py : starts and serves, no hang
     # default: hangs 5 runs of 10; NCCL_LAUNCH_ORDER_IMPLICIT=1: no hang in 10 runs
 
-Which settings tell what stands in `settings/data/trials.toml`. Traps: advice (`try …`, `set … if`),
-questions, and words that it did not help; a run without any word of success tells nothing.
+Which settings tell what stands in `settings/data/trials.toml`. A bar that comes farther than that
+of the run that was stuck is a result, too. Traps: advice (`try …`, `set … if`), questions, and
+words that it did not help; a run without any sign of success tells nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from unhang.model.events import Event, SettingTried
 from unhang.model.forms import named
 from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary import bars
 from unhang.settings.trials import trials
 from unhang.sources.line import Line
 
@@ -41,6 +43,8 @@ _ASIDE = re.compile(
 )
 """What tells no command from another: its limit, who reads its output, what it hands on."""
 _LONGEST = 240
+_FARTHER = 3
+"""Items by which a bar comes farther: the first may pass before anything can get stuck."""
 
 
 @dataclass(slots=True)
@@ -53,6 +57,11 @@ class _Run:
     stuck: bool = False
     done: bool = False
     broken: bool = False
+    items: int = 0
+
+    def outdid(self, stuck: _Run) -> bool:
+        """Whether it came to a result, or clearly farther than a run that was stuck."""
+        return self.done or self.items >= stuck.items + _FARTHER
 
 
 class SettingsTriedParser(
@@ -90,6 +99,9 @@ class SettingsTriedParser(
             result = "NCCL INFO" not in line.text and _DONE.search(line.text) is not None
             run.done = run.done or result
             run.broken = run.broken or _BROKEN.search(line.text) is not None
+            for bar in bars.BAR.finditer(line.text):
+                if bar["done"].isdigit():
+                    run.items = max(run.items, int(bar["done"]))
 
     def finish(self) -> Iterator[Event]:
         """Say what the last run shows."""
@@ -98,11 +110,12 @@ class SettingsTriedParser(
     def _close(self) -> Iterator[Event]:
         """Compare the run that has ended with those of the same command before it."""
         run = self._runs[-1] if self._runs else None
-        if run is None or run.stuck or run.broken or not run.done:
+        if run is None or run.stuck or run.broken:
             return
         for before in self._runs[:-1]:
             more = run.settings - before.settings
-            if before.stuck and before.command == run.command and len(more) == 1:
+            alike = before.stuck and before.command == run.command and len(more) == 1
+            if alike and run.outdid(before):
                 ((name, value),) = more
                 yield from _tried(run.line, name, value, measured=True)
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from unhang.model.diagnosis import StoryItem
 from unhang.model.events import Event, Restarted, StopSeen
@@ -70,7 +71,8 @@ def _stops(incident: Incident) -> Iterator[_TimedStep]:
 
 
 def _phases(incident: Incident) -> Iterator[_TimedStep]:
-    for phase in incident.open_phases[:2]:
+    begun = () if incident.finished else (p for p in incident.open_phases if p.unfinished)
+    for phase in islice(begun, 2):
         ranks = NO_RANKS if phase.rank is None else frozenset({phase.rank})
         lasted_s = 0.0 if phase.lasted_s is None else phase.lasted_s
         key = "story.phase_lasted" if lasted_s >= 1 else "story.phase"

@@ -31,9 +31,13 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
         return
     stood = frozenset(s.rank for s in incident.stances if s.rank is not None)
     silent = incident.coverage.ranks_silent - stood
-    if silent or incident.coverage.lines_dropped:
-        yield _collect("silent_logs", ranks=silent or incident.coverage.ranks_silent)
-    elif not incident.coverage.ranks_seen or incident.coverage.world_size is None:
+    if silent:
+        yield _collect("silent_logs", ranks=silent)
+    elif (
+        incident.coverage.lines_dropped
+        or not incident.coverage.ranks_seen
+        or incident.coverage.world_size is None
+    ):
         yield _collect("all_logs")
     if any(f.manner is Manner.KILLED for f in incident.failures):
         yield _collect("kernel_log")

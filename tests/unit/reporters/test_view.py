@@ -111,7 +111,7 @@ def test_a_long_patch_is_cut_on_a_screen() -> None:
 
 def test_what_was_not_seen() -> None:
     assert english(slow_save()).unseen == (
-        "no output from rank 4: what happened there is unknown",
+        "no line is known to be of rank 4: what happened there is unknown",
         "the launcher dropped 7 lines, so a missing message proves nothing",
     )
     assert english(located()).unseen == ("the input contains none of: live stacks, the kernel log",)

@@ -36,7 +36,13 @@ from unhang.model.events.communication import (
     StoreProblem,
     TransportUsed,
 )
-from unhang.model.events.gpus import DeviceLink, GpuProcess, GpuState, TopologySeen
+from unhang.model.events.gpus import (
+    DeviceLink,
+    GpuProcess,
+    GpuState,
+    PeerPathMeasured,
+    TopologySeen,
+)
 from unhang.model.events.index import EventIndex
 from unhang.model.events.lifecycle import (
     FrameworkSeen,
@@ -57,7 +63,7 @@ from unhang.model.events.lifecycle import (
 )
 from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
 from unhang.model.events.meaning import TROUBLE, Fact, Role, Witness
-from unhang.model.events.measures import CollectivesMeasured, Pace
+from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace
 from unhang.model.events.process import (
     ClosingSignal,
     DeviceFault,
@@ -135,6 +141,8 @@ Report: TypeAlias = (
     | GpuProcess
     | GpuState
     | TopologySeen
+    | PeerPathMeasured
+    | LinkLoad
     | CollectivesMeasured
     | BandwidthMeasured
     | DumpRead
@@ -151,6 +159,8 @@ Event: TypeAlias = (
 """Closed union of everything that a parser may say, each in the union of its role."""
 
 __all__ = [
+    "LinkLoad",
+    "PeerPathMeasured",
     "TROUBLE",
     "Alarm",
     "BandwidthMeasured",

@@ -70,3 +70,19 @@ class GpuProcess(Seen, fact=Fact.GPU_TABLE, witness=Witness.TOOL, role=Role.REPO
     pid: int
     name: str
     used_mib: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerPathMeasured(Seen, fact=Fact.GPU_TABLE, witness=Witness.TOOL, role=Role.REPORT):
+    """What CUDA's `p2pBandwidthLatencyTest` measured between two GPUs that may reach each other.
+
+    Attributes:
+        one, other: the pair whose direct way is worst, by the test's numbers.
+        direct_gbps: GB/s with peer access.
+        staged_gbps: GB/s without it, by way of the host's memory.
+    """
+
+    one: int
+    other: int
+    direct_gbps: float
+    staged_gbps: float

@@ -1,4 +1,4 @@
-"""Events of tools that time each collective."""
+"""Events of tools that time each collective, or watch what a link carries."""
 
 from __future__ import annotations
 
@@ -46,3 +46,17 @@ class CollectivesMeasured(Seen, fact=Fact.INSPECTOR, witness=Witness.TOOL, role=
     last_seq: int
     exact: bool
     paces: tuple[Pace, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkLoad(Seen, witness=Witness.TOOL, role=Role.REPORT):
+    """What a network interface carried for a while, as `sar -n DEV` says it.
+
+    Attributes:
+        gbps: GB/s, of the direction that carried more.
+        share: of what the interface can carry, 0 to 1.
+    """
+
+    interface: str
+    gbps: float
+    share: float

@@ -2,7 +2,9 @@
 
 ## What it finds
 CUDA's or NCCL's refusal of peer access, failed IPC handles, "P2P is disabled between NVLINK
-connected GPUs", and IOMMU faults in the kernel log beside a job that is stuck.
+connected GPUs", IOMMU faults in the kernel log beside a job that is stuck, and a
+`p2pBandwidthLatencyTest` in which GPUs that may reach each other directly move far less data so
+than by way of the host's memory.
 
 ## Why it hangs
 Direct transfers between GPUs pass PCIe switches and the IOMMU. Where access control (ACS) or the
@@ -11,7 +13,8 @@ all GPUs then show 100 % and nothing is printed.
 
 ## When it stays quiet
 A silent hang on consumer GPUs proves nothing: shared memory and drivers hang alike. "Already
-enabled" is not a failure. After a lost rank or a stop a failed handle is its echo.
+enabled" is not a failure. After a lost rank or a stop a failed handle is its echo. A slow direct
+way says nothing of a job that ended well.
 
 ## How to confirm
 `p2pBandwidthLatencyTest` of the CUDA samples (it also *verifies* data); one run with
@@ -29,22 +32,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import DeviceFault, DeviceProblem, KernelEvent, KernelProblem, NcclReason
+from unhang.model.events import (
+    DeviceFault,
+    DeviceProblem,
+    KernelEvent,
+    KernelProblem,
+    NcclReason,
+    PeerPathMeasured,
+)
 from unhang.model.events.base import Seen
 from unhang.model.incident import Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.shared import consequences, rivals, speakers
+from unhang.rules.shared import consequences, order, rivals, speakers
+
+_FAR_LESS = 0.5
+"""Of what the way by the host's memory carries: a direct way that works carries as much or more."""
 
 
 @rule(
     "NET010",
     "peer-access-refused",
     cause=Cause.P2P_FAULT,
-    needs={Fact.NCCL_WARNINGS, Fact.DEVICE_ERRORS, Fact.KERNEL_LOG},
+    needs={Fact.NCCL_WARNINGS, Fact.DEVICE_ERRORS, Fact.KERNEL_LOG, Fact.GPU_TABLE},
     explains=consequences.OF_A_BROKEN_SETUP,
 )
 def check(incident: Incident) -> Iterator[Finding]:
-    """Yield one finding for refused peer access, or for IOMMU faults beside a stuck job."""
+    """Yield one finding: access is refused, slower than none, or faulted beside a stuck job."""
     refused: list[Seen] = [
         *speakers.nccl(incident, NcclReason.PEER_ACCESS),
         *(
@@ -65,6 +78,9 @@ def check(incident: Incident) -> Iterator[Finding]:
                 "NCCL moves data between GPUs of a host directly, and was not allowed to.",
             ),
         )
+    elif slow := [m for m in incident.all(PeerPathMeasured) if _is_slow(m)]:
+        if not incident.finished:
+            yield _of_measure(incident, slow[-1], faults)
     elif faults:
         sure = Strength.SUPPORTS if incident.calls else Strength.HINTS
         yield _finding(
@@ -78,6 +94,35 @@ def check(incident: Incident) -> Iterator[Finding]:
                 " the program.",
             ),
         )
+
+
+def _is_slow(measured: PeerPathMeasured) -> bool:
+    return measured.direct_gbps < _FAR_LESS * measured.staged_gbps
+
+
+def _of_measure(
+    incident: Incident, measured: PeerPathMeasured, faults: list[KernelEvent]
+) -> Finding:
+    failed = any(f.manner in order.DECISIVE for f in incident.failures)
+    return check.finding(
+        Strength.HINTS if failed else Strength.SUPPORTS,
+        claim=say(
+            "NET010.claim_slow",
+            "GPU {one} and GPU {other} move {direct:.1f} GB/s directly, and {staged:.1f} GB/s by way"
+            " of the host's memory",
+            one=measured.one,
+            other=measured.other,
+            direct=measured.direct_gbps,
+            staged=measured.staged_gbps,
+        ),
+        why=say(
+            "NET010.why_slow",
+            "Direct copies that work are faster: the IOMMU, access control or the driver breaks"
+            " these.",
+        ),
+        explains=consequences.OF_A_BROKEN_SETUP | {Cause.EXTERNAL_STOP},
+        evidence=[measured, *faults],
+    )
 
 
 def _finding(

@@ -8,12 +8,14 @@ finish in time.
 Where NCCL finds no InfiniBand, RoCE or EFA device it says so once, at INFO level, and takes sockets
 over the bootstrap interface: ten to a hundred times slower. Large gathers may outlast the timeout,
 and every step takes far longer than planned. Somebody may have measured the link: a gigabit
-Ethernet between hosts is slow enough for every call.
+Ethernet between hosts is slow enough for every call, and of a faster one `sar -n DEV` shows that
+the job fills it.
 
 ## When it stays quiet
 On one host the network is not used. Sockets alone explain no time-out of a small collective, and
 nothing where another failure is printed: the finding is a hint unless the collective is larger than
-what TCP moves in the time it had, or the link was measured and no rank is missing in the call.
+what TCP moves in the time it had, or the link was measured and no rank is missing in the call. An
+interface that NCCL does not use may be as full as it likes.
 
 ## How to confirm
 `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET`: "NET/IB : No device found" against the adapters of
@@ -31,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import BandwidthMeasured, TransportUsed
+from unhang.model.events import BandwidthMeasured, InterfaceUsed, LinkLoad, TransportUsed
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import order, rivals, speakers
@@ -41,21 +43,29 @@ _TCP_BYTES_PER_S = 100_000_000.0
 _BYTES_PER_ELEMENT = 2
 _LEAST_GBPS, _MOST_GBPS = 0.04, 0.2
 """Less is an idle link that somebody looked at; more is faster than a gigabit Ethernet."""
+_FULL = 0.8
+"""Share of a link's speed that TCP hardly exceeds for long."""
 
 
 @rule("NET008", "sockets-between-hosts", cause=Cause.BANDWIDTH_LOW, needs={Fact.NCCL_INFO})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when sockets between hosts may be why a call took too long."""
     sockets = [t for t in incident.all(TransportUsed) if _is_socket(t)]
-    if not sockets or not _crosses_hosts(sockets):
+    measured, full = _measured(incident), _full(incident)
+    if not sockets or not (full is not None or _crosses_hosts(sockets)):
         return
-    measured = _measured(incident)
     if not incident.calls:
-        if measured is not None and not incident.failures and not order.stops(incident):
+        quiet = not incident.failures and not order.stops(incident) and not incident.finished
+        if full is not None and quiet:
+            yield _of_full(sockets, full)
+        elif measured is not None and quiet:
             yield _of_link(sockets, measured)
         return
     call = incident.calls[0]
     against = rivals.of_errors(incident, sockets, after_timeout=False)
+    if against is None and full is not None and _all_wait(incident, call):
+        yield _of_full(sockets, full, call)
+        return
     if against is None and measured is not None and _all_wait(incident, call):
         yield _of_link(sockets, measured, call)
         return
@@ -104,6 +114,33 @@ def _of_link(
         call=call,
         evidence=[sockets[0], measured],
     )
+
+
+def _of_full(sockets: list[TransportUsed], full: LinkLoad, call: Call | None = None) -> Finding:
+    return check.finding(
+        Strength.SUPPORTS,
+        claim=say(
+            "NET008.claim_full",
+            "data goes over TCP sockets between hosts, and fills {interface}: {gbps:.2f} GB/s, "
+            "{percent} % of what it can carry",
+            interface=full.interface,
+            gbps=full.gbps,
+            percent=round(full.share * 100),
+        ),
+        why=say(
+            "NET008.why",
+            "NCCL found no RDMA device and took sockets, ten to a hundred times slower.",
+        ),
+        call=call,
+        evidence=[sockets[0], full],
+    )
+
+
+def _full(incident: Incident) -> LinkLoad | None:
+    """The last look at an interface of NCCL's that was full then."""
+    used = {seen.interface for seen in incident.all(InterfaceUsed) if seen.library == "nccl"}
+    looks = [load for load in incident.all(LinkLoad) if load.interface in used]
+    return next((load for load in reversed(looks) if load.share >= _FULL), None)
 
 
 def _measured(incident: Incident) -> BandwidthMeasured | None:

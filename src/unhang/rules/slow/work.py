@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.ids import Rank
@@ -28,12 +29,14 @@ class Work:
         mark: the latest sign of it.
         lasted_s: how long it had lasted at the alarm, by its bar or by times.
         went_on: it shows signs after the alarm too: the rank lives and works.
+        kept_on: sign upon sign of it came until the alarm, as often as before.
     """
 
     phase: OpenPhase
     mark: PhaseMark | Progress
     lasted_s: float | None
     went_on: bool
+    kept_on: bool = False
 
     @property
     def bar(self) -> Progress | None:
@@ -117,7 +120,23 @@ def _work(signs: _Signs, wait: OthersWait, phase: OpenPhase) -> Work | None:
         mark=mark,
         lasted_s=_lasted_s(signs, phase, mark, wait),
         went_on=any(order.is_before(wait.alarm, e) is True for e in signs.of(phase, latest)),
+        kept_on=_kept_on([*signs.of(phase, latest)], wait),
     )
+
+
+_SIGNS, _LATER = 4, 2.0
+"""So many signs show how often they come; the next one may take so many times as long."""
+
+
+def _kept_on(latest_first: list[PhaseMark | Progress], wait: OthersWait) -> bool:
+    """Whether the next sign was hardly due yet when the others gave up."""
+    times = [e.at for e in latest_first if e.at is not None]
+    alarm = wait.alarm.at
+    if len(times) < _SIGNS or alarm is None:
+        return False
+    gaps = [a.since(b) for a, b in pairwise((alarm, *times))]
+    told = [gap for gap in gaps if gap is not None and gap >= 0]
+    return len(told) == len(gaps) and told[0] <= _LATER * max(told[1:])
 
 
 _ITEM = re.compile(r"(?<![\d./])(?P<item>\d{1,7})\s?(?:/|of)\s?(?P<items>\d{1,7})(?![\d./])")

@@ -113,7 +113,8 @@ def weigh(incident: Incident, work: Work, wait: OthersWait) -> tuple[Strength, M
         )
     if fitting in (Fit.FITS, Fit.STALE):
         return _weigh_measured(work, wait), None
-    if fitting is Fit.SHORT and work.phase.phase is not Phase.DATA and not work.went_on:
+    alive = work.went_on or work.kept_on
+    if fitting is Fit.SHORT and work.phase.phase is not Phase.DATA and not alive:
         # data are prepared in several steps, and an earlier one may not have shown a bar
         return Strength.HINTS, say(
             "SLO.against_short",
