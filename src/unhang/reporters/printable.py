@@ -18,9 +18,14 @@ _ESCAPE_SEQUENCE = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]?"
 )
 
-_WIDE, _CLOSING = "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef", "，。、；：！？）」』》”"
-_PIECES = re.compile(rf"\s*(?:[{_WIDE}]|[^\s{_WIDE}]+)[{_CLOSING}]*\s*")
-"""Where a line may be broken: at blanks, and beside each Chinese letter."""
+_WIDE, _OPENING, _CLOSING = (
+    "\u3000-\u303f\u4e00-\u9fff\uff00-\uffef",
+    "（「『《“",
+    "，。、；：！？）」』》”",
+)
+_COUNT = r"(?:\d[\d,.]* (?=[\u4e00-\u9fff]))?"
+_PIECES = re.compile(rf"\s*[{_OPENING}]*{_COUNT}(?:[{_WIDE}]|[^\s{_WIDE}]+)[{_CLOSING}]*\s*")
+"""Where a line may be broken: at blanks, beside each Chinese letter, but not behind a number."""
 
 
 def one_line(text: str) -> str:
@@ -45,11 +50,13 @@ def block(text: str) -> tuple[str, ...]:
 def fill(text: str, width: int) -> list[str]:
     """Return `text` in lines of at most `width` columns; a Chinese letter takes two.
 
-    A line may end between Chinese letters, but not before a mark that closes a clause; a longer
-    word is kept whole.
+    A line may end between Chinese letters, but not before a mark that closes a clause, nor behind
+    one that opens it or a number; a longer word is kept whole.
 
     >>> fill("rank 0 没有加入，其他都在等", 12)
     ['rank 0 没有', '加入，其他都', '在等']
+    >>> fill("等待了 50 秒（上限 10 秒）", 12)
+    ['等待了 50 秒', '（上限', '10 秒）']
     """
     lines, line = [], ""
     for piece in _PIECES.findall(text):

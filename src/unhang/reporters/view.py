@@ -320,7 +320,7 @@ class _ViewWriter:
         for problem in problems[:most]:
             name = problem.artifact or problem.component
             message = one_line(translated(problem.message, self._language))
-            yield message if name in message else f"{one_line(name)}: {message}"
+            yield message if name in message else one_line(name) + self._mark("colon") + message
         if len(problems) > most:
             yield self.say("label.more", count=len(problems) - most)
 

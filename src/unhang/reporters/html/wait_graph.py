@@ -145,7 +145,7 @@ def _summed(waits: Sequence[Wait], culprits: Ranks, language: str) -> list[_Draw
     far = NO_RANKS.union(*(wait.held_up for wait in further)) - near - culprits
     behind = NO_RANKS.union(*(wait.keeping for wait in further))
     known = not any(wait.unknown for wait in waits)
-    if len(waits) <= _FEW_WAITS or not (known and near and far and behind <= near | far):
+    if len(waits) <= _FEW_WAITS or not (known and near and behind <= near | far):
         return []
 
     def label(those: Sequence[Wait]) -> str:
@@ -153,10 +153,8 @@ def _summed(waits: Sequence[Wait], culprits: Ranks, language: str) -> list[_Draw
             return _wait_label(those[0], language)
         return words("graph_calls", language, count=len(those))
 
-    return [
-        _Drawn((near,), culprits, NO_RANKS, label(first)),
-        _Drawn((far,), near, NO_RANKS, label(further)),
-    ]
+    found = [_Drawn((near,), culprits, NO_RANKS, label(first))]
+    return [*found, _Drawn((far,), near, NO_RANKS, label(further))] if far else found
 
 
 def _wait_label(wait: Wait, language: str) -> str:
