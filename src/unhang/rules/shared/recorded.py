@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from unhang.model.events import DumpFlaw, DumpUnusable, Frame, GroupRef, LoopStood
+from unhang.model.events import (
+    DumpFlaw,
+    DumpUnusable,
+    Frame,
+    GroupRef,
+    LoopStood,
+    StackKind,
+    ThreadStack,
+)
 from unhang.model.ids import NO_RANKS, GroupId, Ranks, SeqId
 from unhang.model.incident import Call, Join
 from unhang.model.phases import Phase
@@ -123,7 +131,7 @@ def may_be_a_shorter_loop(incident: Incident, difference: Mismatch) -> bool:
     most, other = difference.variants[:2]
     if not (difference.ended and other.kind.op == "barrier"):
         return False
-    parted = _parting(other.last, most.last)
+    parted = _parting(*(side.last.frames if side.last else () for side in (other, most)))
     before = parted is not None and (parted[0].line or 0) < (parted[1].line or 0)
     return not before and not in_one_loop(incident, difference)
 
@@ -134,7 +142,7 @@ def in_one_loop(incident: Incident, difference: Mismatch) -> bool:
     That of a step decides, not one around it.
     """
     most, other = difference.variants[:2]
-    parted = _parting(other.last, most.last)
+    parted = _parting(_frames(incident, other), _frames(incident, most))
     if parted is None:
         return False
     odd, like = parted
@@ -145,16 +153,26 @@ def in_one_loop(incident: Incident, difference: Mismatch) -> bool:
     return inner is not None and inner.first <= (odd.line or 0) <= inner.last
 
 
-def _parting(one: LastCall | None, other: LastCall | None) -> tuple[Frame, Frame] | None:
+def _parting(one: Sequence[Frame], other: Sequence[Frame]) -> tuple[Frame, Frame] | None:
     """The frames of the innermost function that two calls are both in, from different lines."""
-    if one is None or other is None:
-        return None
-    for a, b in zip(reversed(one.frames), reversed(other.frames), strict=False):
+    for a, b in zip(reversed(one), reversed(other), strict=False):
         if (a.file, a.function) != (b.file, b.function):
             return None
         if a.line != b.line:
             return a, b
     return None
+
+
+def _frames(incident: Incident, variant: Variant) -> Sequence[Frame]:
+    """The stack of a call, the innermost frame first; that of a thread where dumps have none yet.
+
+    The main thread's is printed last.
+    """
+    if variant.last is not None and variant.last.frames:
+        return variant.last.frames
+    stacks = (s for s in incident.all(ThreadStack) if s.origin.rank in variant.ranks)
+    told = [s.frames for s in stacks if s.kind is StackKind.PYTHON and s.main is not False]
+    return told[-1][::-1] if told else ()
 
 
 def located(

@@ -172,6 +172,11 @@ def test_a_rank_without_a_dump_may_be_one_of_the_few(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "told",
+    [[{"name": "main", "filename": "/job/train.py"}], []],
+    ids=["recorded", "by-stacks"],
+)
+@pytest.mark.parametrize(
     ("loops", "named"),
     [
         ((), {1}),
@@ -183,11 +188,14 @@ def test_a_rank_without_a_dump_may_be_one_of_the_few(tmp_path: Path) -> None:
 def test_a_first_call_within_the_loop_of_the_others_may_be_one_that_these_left_out(
     loops: tuple[tuple[int, int], ...],
     named: set[int],
+    told: list[dict[str, object]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The stacks of calls may come later than the calls; those of threads are there by then."""
+
     def frames(line: int, _: int) -> list[dict[str, object]]:
-        return [{"name": "main", "filename": "/job/train.py", "line": line}]
+        return [{**frame, "line": line} for frame in told]
 
     monkeypatch.setattr("benchmarks.recorder_dumps._frames", frames)
     pair = Group("0", "default_pg", (0, 1))
@@ -195,10 +203,11 @@ def test_a_first_call_within_the_loop_of_the_others_may_be_one_that_these_left_o
     job = Job([Rank(r, [step] * (5 - r)) for r in (0, 1)])
     job.ranks[1].program.append(Op(pair, "barrier", (1,), line=8))
     stood = [f"in the loop of lines {a}-{b} of main, file /job/train.py" for a, b in loops]
-    stack = ["=== Rank 0 (pid 7) ===", "Current thread 0x7f01 (most recent call first):"]
-    frame = '  File "/job/train.py", line 5 in main'
     written(job, tmp_path)
-    (tmp_path / "stack_0.txt").write_text("\n".join((*stack, frame, "", *stood, "")))
+    for rank, line in ((0, 5), (1, 8)):
+        stack = [f"=== Rank {rank} (pid 7{rank}) ===", "Thread 0x7f01 (most recent call first):"]
+        stack += [f'  File "/job/train.py", line {line} in main', "", *stood, ""]
+        (tmp_path / f"stack_{rank}.txt").write_text("\n".join(stack))
     found = findings(incident_of(tmp_path))
     assert set().union(*(f.culprits for f in found)) == named
     assert ("DSY103" in {f.rule for f in found}) is bool(named)
