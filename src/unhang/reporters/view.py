@@ -300,8 +300,7 @@ class _ViewWriter:
         if diagnosis.outcome is Outcome.HEALTHY:
             return
         coverage = diagnosis.coverage
-        told = frozenset().union(*(s.ranks for s in diagnosis.standings))
-        silent = coverage.ranks_silent - told - frozenset(diagnosis.culprits)
+        silent = coverage.ranks_silent - frozenset().union(*(s.ranks for s in diagnosis.standings))
         if silent:
             yield self.say("unseen.silent", ranks=silent)
         if coverage.lines_dropped:

@@ -33,7 +33,11 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
     silent = incident.coverage.ranks_silent - stood
     if silent:
         yield _collect("silent_logs", ranks=silent)
-    elif incident.coverage.lines_dropped or not incident.coverage.ranks_seen or incident.coverage.world_size is None:
+    elif (
+        incident.coverage.lines_dropped
+        or not incident.coverage.ranks_seen
+        or incident.coverage.world_size is None
+    ):
         yield _collect("all_logs")
     if any(f.manner is Manner.KILLED for f in incident.failures):
         yield _collect("kernel_log")

@@ -158,8 +158,6 @@ Event: TypeAlias = (
 """Closed union of everything that a parser may say, each in the union of its role."""
 
 __all__ = [
-    "LinkLoad",
-    "PeerPathMeasured",
     "TROUBLE",
     "Alarm",
     "BandwidthMeasured",
@@ -206,6 +204,7 @@ __all__ = [
     "KernelProblem",
     "LastLine",
     "LinesDropped",
+    "LinkLoad",
     "LoopEnd",
     "LoopLeft",
     "MemoryKillsCounted",
@@ -216,6 +215,7 @@ __all__ = [
     "NcclReason",
     "OneDiffers",
     "Pace",
+    "PeerPathMeasured",
     "PhaseMark",
     "ProcessEnded",
     "Progress",
