@@ -82,6 +82,7 @@ def find_failures(run: Run) -> tuple[tuple[Failure, ...], tuple[Failure, ...]]:
     for event in run.events:
         if _manner(event) is not None:
             groups.setdefault(_process_key(event, run.identity), []).append(event)
+    _join_chains(groups)
     _adopt_anonymous_exception(groups)
     _adopt_anonymous_end(groups)
     ties = Ties(run)
@@ -340,6 +341,22 @@ def _why_aborted(printed: list[Event], run: Run) -> Manner:
     return Manner.CRASHED
 
 
+def _join_chains(groups: dict[Hashable, list[Event]]) -> None:
+    """Join a traceback that names nobody with the one that says it came from it."""
+    open_chains: dict[str, list[Event]] = {}
+    for key, told in [*groups.items()]:
+        event = told[0]
+        if not (
+            isinstance(key, tuple) and key[0] == "place" and isinstance(event, PythonException)
+        ):
+            continue
+        before = open_chains.pop(event.source.artifact, None)
+        if before is not None:
+            before += groups.pop(key)
+        if event.chained:
+            open_chains[event.source.artifact] = told if before is None else before
+
+
 def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
     """Join tracebacks that name nobody with the processes that left with an exit code.
 
@@ -354,7 +371,7 @@ def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
         and isinstance(told[0], PythonException | DeviceFault)
         and _manner(told[0]) in (Manner.RAISED, Manner.GPU_OOM, Manner.DEVICE, Manner.HOST_OOM)
     ]
-    first = [groups[key][0] for key in nameless]
+    first = [groups[key][-1] for key in nameless]
     aborted = not any(e.gave_up for told in groups.values() for e in told) and all(
         isinstance(event, DeviceFault) for event in first
     )
@@ -364,7 +381,7 @@ def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
         if all(isinstance(e, ProcessEnded) and e.reporter is not Reporter.RAY for e in told)
         and (_manner(told[0]) is Manner.EXITED or (aborted and _is_abort(told[0])))
     ]
-    errors = {_signature(groups[key][0]) for key in nameless}
+    errors = {_signature(event) for event in first}
     if len(errors) != 1 or len(bare) not in {1, len(nameless)}:
         return
     for place, key in enumerate(nameless):

@@ -45,10 +45,12 @@ _ALL_WELL = re.compile(
 _STEP = _PATTERNS["step"]
 _BANNER = _PATTERNS["banner"]
 _AGAIN = re.compile(
-    r"\b(?:re-?start|re-?launch|re-?spawn|re-?stor|resum|re-?queu|re-?schedul|re-?try|start)"
-    r"(?:s|e|es|ed|ing|ying|ied)?\b",
+    r"\b(?:re-?start|re-?launch|re-?spawn|re-?stor|resum|re-?queu|re-?schedul|re-?try)"
+    r"(?:s|e|es|ed|ing|ying|ied)?\b"
+    r"|\bstart(?:s|ed|ing)?\b(?! (?:at|from) (?:the )?(?:step|epoch|iter\w{0,6}) ?#?[01]\b)",
     re.IGNORECASE,
 )
+"""What starts at its first step begins."""
 _WHOLE = re.compile(
     r"\b(?:job|run|trial|training|trainer|all (?:the )?(?:\d{1,6} )?(?:workers|ranks|processes)"
     r"|worker group|gang)\b",
@@ -66,8 +68,11 @@ _PROMPT = _PATTERNS["prompt"]
 _ENDED = _PATTERNS["ended"]
 
 
-_ASKED = re.compile(r"(?:^|[#$%]) ?echo (?:rc=|exit=|\"?[\w ]{0,30}[:=]? ?)?\$\?\"?\s*$")
-"""Somebody asks in a terminal how the command before ended."""
+_ASKED = re.compile(
+    r"(?:^|[#$%]) ?echo (?:rc=|exit=|\"?[\w ]{0,30}[:=]? ?)?\$\?\"?\s*$"
+    r"|^\++ echo '?(?:rc|exit|status|exit[ _]code)[=: ]{1,2}0'?\s*$"
+)
+"""Somebody asks how the command before ended: in a terminal, or in a script that `set -x` shows."""
 _ANSWER = re.compile(r"(?:[A-Za-z][\w ]{0,30}[:=] ?)?0\s*$")
 
 

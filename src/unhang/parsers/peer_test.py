@@ -1,14 +1,14 @@
-"""From CUDA's `p2pBandwidthLatencyTest` to how much the direct way between two GPUs carries.
+r"""From CUDA's `p2pBandwidthLatencyTest` to how much the direct way between two GPUs carries.
 
 Reads::
 
     Device=0 CAN Access Peer Device=1
     Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)
-       D\\D     0      1
+       D\D     0      1
          0 831.56  11.22
          1  11.25 832.01
     Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
-       D\\D     0      1
+       D\D     0      1
          0 833.10   0.88
          1   0.87 832.64
 

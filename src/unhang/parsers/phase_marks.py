@@ -59,7 +59,7 @@ _PLACES = (".eval", "/eval", "eval_", "_eval", "evaluat", "validat", "_dynamo/",
 """
 
 _WRITES = re.compile(
-    r"\b(?:writ|sav|dump|export|serializ|flush)ing\b(?P<what>.{0,100}?)"
+    r"\b(?:writ|sav|dump|export|serializ|flush)ing(?=[\s:])(?P<what>.{0,100}?)"
     r"\S\.(?:safetensors|distcp|pth?|ckpt)(?:\.(?:tmp|part))?(?![\w/-])",
     re.IGNORECASE,
 )

@@ -191,3 +191,16 @@ def test_the_second_time_is_not_over_because_the_first_is() -> None:
         timeout(0, line=9),
     )
     assert [p.rank for p in found.open_phases] == [1]
+
+
+@pytest.mark.parametrize(("unsigned", "over"), [(3, True), (2, False)])
+def test_steps_that_nobody_signed_are_of_all_who_announced_work_above(
+    unsigned: int, over: bool
+) -> None:
+    found = incident(
+        mark(Phase.DATA, PhaseEdge.BEGIN, 0, line=1),
+        mark(Phase.DATA, PhaseEdge.BEGIN, 1, line=2),
+        *(mark(Phase.TRAIN, PhaseEdge.DURING, line=3 + n) for n in range(unsigned)),
+        timeout(0, line=9),
+    )
+    assert (found.open_phases == ()) is over

@@ -153,6 +153,9 @@ def test_a_requeued_job_begins_a_further_run() -> None:
         (("$ echo $?", "0"), True),
         (("user@gx1:~$ echo $?", "0"), True),
         (("$ echo $?", "137"), False),
+        (("+ echo rc=0", "rc=0"), True),
+        (("+ echo rc=3", "rc=3"), False),
+        (("+ echo lr=0", "lr=0"), False),
         (("$ echo $?", "loss 0"), False),
         (("$ echo done", "0"), False),
         (("$ echo $?", "", "0"), False),
@@ -161,3 +164,16 @@ def test_a_requeued_job_begins_a_further_run() -> None:
 def test_somebody_asks_how_it_ended(lines: tuple[str, ...], well: bool) -> None:
     found = feed(EndingsParser, *lines)
     assert [type(e) for e in found] == ([Finished] if well else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("Training starts at step 1, with local batch size 4", False),
+        ("Trainer starts from epoch 0", False),
+        ("Training restarts at step 1", True),
+        ("Training resumed from step 0", True),
+    ],
+)
+def test_what_starts_at_its_first_step_is_no_further_run(text: str, again: bool) -> None:
+    assert any(isinstance(e, Restarted) for e in feed(EndingsParser, text)) is again

@@ -1,8 +1,10 @@
 """Texts by which frameworks announce their work."""
 
+from dataclasses import replace
+
 import pytest
 
-from support.feeding import feed, only
+from support.feeding import feed, line, only
 from unhang.model.events import PhaseMark
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.phase_marks import PhaseMarkParser
@@ -141,3 +143,48 @@ def test_the_detail_begins_with_the_whole_word() -> None:
 
 def test_needles_are_long_enough_to_be_rare() -> None:
     assert all(len(mark.needle) >= 6 for mark in log_marks())
+
+
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [
+        ("[rank 3] dumping shard 2/9 -> /ckpt/model-00002-of-00009.safetensors", 3),
+        ("rank 0: gathered 300 GB of optimizer state in host memory, now writing /n/opt.pth", 0),
+        ("serializing /ckpt/__0_0.distcp", None),
+        ("flushing weights to step20.ckpt.tmp", None),
+    ],
+)
+def test_who_writes_a_file_of_weights_saves(text: str, rank: int | None) -> None:
+    event = only(PhaseMark, feed(PhaseMarkParser, text))
+    assert (event.phase, event.edge, event.rank) == (Phase.SAVE, PhaseEdge.BEGIN, rank)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "loading /ckpt/model.pth",
+        "wrote /ckpt/model.pth",
+        "will save the best model to /ckpt/best.pt",
+        "saving tokenized data to /cache/train.pt",
+        "writing a report to /out/index.ptx",
+        "torch.save(state, 'writing/model.pth')",
+    ],
+)
+def test_other_words_on_such_files_begin_no_save(text: str) -> None:
+    assert marks(text) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "phase"),
+    [
+        ("torch/_inductor/async_compile.py", Phase.COMPILE),
+        ("torch/_dynamo/convert_frame.py", Phase.COMPILE),
+        ("torch/distributed/run.py", None),
+        ("my/_inductor_notes.py", None),
+    ],
+)
+def test_what_a_compiler_logs_shows_that_it_compiles(file: str, phase: Phase | None) -> None:
+    said = line("kernel 3 of 41 took 20.1 s", rank=5, cpp=288, file=file)
+    fed = replace(said, raw=f"I1202 09:10:11.114000 331 {file}:288] {said.text}")
+    found = [e for e in feed(PhaseMarkParser, fed) if isinstance(e, PhaseMark)]
+    assert [e.phase for e in found] == ([] if phase is None else [phase])

@@ -70,6 +70,15 @@ def test_other_second_runs_tell_nothing(second: list[str]) -> None:
     assert feed(SettingsTriedParser, *STUCK, *second) == []
 
 
+@pytest.mark.parametrize(("items", "told"), [(40, True), (3, False)])
+def test_a_bar_that_comes_farther_is_a_result(items: int, told: bool) -> None:
+    begun = "  0%|          | 1/900 [00:09<2:20:01,  9.33s/it]"
+    stuck = [f"$ {COMMAND}", begun, "^C after half an hour"]
+    bar = f"  4%|▍         | {items}/900 [00:49<17:05,  1.20s/it]"
+    found = feed(SettingsTriedParser, *stuck, f"$ NCCL_P2P_DISABLE=1 {COMMAND}", bar)
+    assert bool(found) is told
+
+
 def test_a_first_run_that_was_not_stuck_tells_nothing() -> None:
     lines = [f"$ {COMMAND}", "done", f"$ NCCL_P2P_DISABLE=1 {COMMAND}", "done"]
     assert feed(SettingsTriedParser, *lines) == []

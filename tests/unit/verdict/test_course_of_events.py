@@ -1,6 +1,7 @@
 """What happened, in the order of time."""
 
 from support.builders import at, by, ended, incident, source, timeout
+from support.phase_builders import begun
 from unhang.model.events import (
     ExceptionKind,
     PhaseMark,
@@ -63,6 +64,11 @@ def test_work_that_was_under_way_is_told_with_what_it_was() -> None:
     assert story[0].what.key.startswith("story.phase")
     assert story[0].what.values["detail"] == "Saving checkpoint-40"
     assert story[0].at is not None
+
+
+def test_only_work_that_was_begun_and_not_ended_is_in_progress() -> None:
+    mark = begun(Phase.SAVE, edge=PhaseEdge.DURING, when=1)
+    assert keys(mark, timeout(1, when=600, global_rank=1, line=2)) == ["story.timeout_after"]
 
 
 def test_a_healthy_job_has_no_story() -> None:

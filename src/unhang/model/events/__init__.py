@@ -159,8 +159,6 @@ Event: TypeAlias = (
 """Closed union of everything that a parser may say, each in the union of its role."""
 
 __all__ = [
-    "LinkLoad",
-    "PeerPathMeasured",
     "TROUBLE",
     "Alarm",
     "BandwidthMeasured",
@@ -207,6 +205,7 @@ __all__ = [
     "KernelProblem",
     "LastLine",
     "LinesDropped",
+    "LinkLoad",
     "LoopEnd",
     "LoopLeft",
     "LoopStood",
@@ -218,6 +217,7 @@ __all__ = [
     "NcclReason",
     "OneDiffers",
     "Pace",
+    "PeerPathMeasured",
     "PhaseMark",
     "ProcessEnded",
     "Progress",

@@ -2,7 +2,7 @@
 
 ## What it finds
 `No space left on device`, `Disk quota exceeded`, or PyTorch's failed checkpoint writer, in an
-exception that ended a rank.
+exception that ended a rank, or that its last one came from.
 
 ## Why it hangs
 Usually one rank writes (the checkpoint, a cache, a log). It raises, and the others wait for it in
@@ -46,7 +46,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     full = [
         f
         for f in incident.failures
-        if _is_disk_full(f) and not order.survived(incident, f.events[0])
+        if found_no_space(f) and not order.survived(incident, f.events[0])
     ]
     if not full or _shared_memory(incident):
         return
@@ -71,9 +71,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
 
 
-def _is_disk_full(failure: Failure) -> bool:
-    event = failure.events[0]
-    return isinstance(event, PythonException) and event.kind is ExceptionKind.DISK_FULL
+def found_no_space(failure: Failure) -> bool:
+    """Whether the exception that ended a process says so, or one that it came from."""
+    first, *others = failure.events
+    return any(
+        isinstance(event, PythonException)
+        and event.kind is ExceptionKind.DISK_FULL
+        and (event is first or event.chained)
+        for event in (first, *others)
+    )
 
 
 def _shared_memory(incident: Incident) -> bool:

@@ -38,6 +38,7 @@ from unhang.model.ids import Ranks
 from unhang.model.incident import Failure, Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.crash import doubts
+from unhang.rules.crash.disk_full import found_no_space
 from unhang.rules.crash.sameness import count_nameless, special_ranks
 from unhang.rules.shared import consequences, order
 
@@ -46,7 +47,6 @@ _OTHER_RULES = frozenset(
         ExceptionKind.MISMATCH,
         ExceptionKind.WORKER,
         ExceptionKind.SHARED_MEMORY,
-        ExceptionKind.DISK_FULL,
         ExceptionKind.LIBRARY,
     }
 )
@@ -94,6 +94,8 @@ def _exception(failure: Failure) -> PythonException | None:
     """The exception that a failure is told by, if it is this rule's business."""
     event = failure.events[0]
     if not isinstance(event, PythonException) or event.kind in _OTHER_RULES:
+        return None
+    if found_no_space(failure):
         return None
     return event
 

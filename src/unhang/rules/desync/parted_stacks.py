@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
-from unhang.model.stack_states import Doing, StackState
+from unhang.model.stack_states import Doing, StackState, StackStep
 from unhang.rules.shared.stacks import find_wait_of_stacks, ranks, states_of
 
 _AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destroy_process_group")
@@ -55,24 +55,41 @@ def _is_awaited(incident: Incident, side: Ranks, others: Ranks) -> bool:
 
 def past_the_loop(one: StackState, other: StackState) -> StackState | None:
     """The one that stands after a call that the other one is still in, and where loops end."""
-    _, line, other_line, index = parting(one, other)
+    _, line, other_line, inside = parting(one, other)
     if line is None or other_line is None or line == other_line:
         return None
     front, back = (one, other) if line > other_line else (other, one)
-    if any(_HOOK_OF_AN_END.search(frame.place) for frame in back.path[index + 1 :]):
+    inner = inside[0 if back is one else 1]
+    if any(_HOOK_OF_AN_END.search(frame.place) for frame in inner):
         return None  # it has left the loop as well
     ends = front.phase in _ENDS or _AFTER_THE_LOOP.fullmatch(front.op or "") is not None
-    return front if ends and len(back.path) > index + 2 else None
+    return front if ends and len(inner) > 1 else None
 
 
-def parting(one: StackState, other: StackState) -> tuple[str, int | None, int | None, int]:
-    """The innermost place that both are in, the line of each in it, and how deep it lies."""
-    place, lines, depth = "", (None, None), -1
-    found: tuple[int | None, int | None] = lines
-    for index, (a, b) in enumerate(zip(one.path, other.path, strict=False)):
+_Way = Sequence[StackStep]
+
+
+def parting(
+    one: StackState, other: StackState
+) -> tuple[str, int | None, int | None, tuple[_Way, _Way]]:
+    """The innermost place that both are in, the line of each in it, and where each goes on."""
+    way, other_way = _comparable(one.path, other.path)
+    place, depth = "", 0
+    found: tuple[int | None, int | None] = None, None
+    for a, b in zip(way, other_way, strict=False):
         if a.place != b.place:
             break
-        place, found, depth = a.place, (a.line, b.line), index
+        place, found, depth = a.place, (a.line, b.line), depth + 1
         if a.line != b.line:
             break
-    return place, found[0], found[1], depth
+    return place, found[0], found[1], (way[depth:], other_way[depth:])
+
+
+def _comparable(way: _Way, other: _Way) -> tuple[_Way, _Way]:
+    """Two ways from the first place that both show: the outer part of one may be cut off."""
+    for cut in range(max(len(way), len(other))):
+        if cut < len(way) and other and way[cut].place == other[0].place:
+            return way[cut:], other
+        if cut < len(other) and way and other[cut].place == way[0].place:
+            return way, other[cut:]
+    return way, other

@@ -114,13 +114,14 @@ def _finding(
     if ahead is not None and ranks(few):
         claim = say(
             "DSY201.claim_past",
-            "{ranks:ranks} {count:|has|have} left the loop that {others:ranks} are"
+            "{ranks:ranks} {count:|has|have} left the loop that {others:ranks} {rest:|is|are}"
             " still in, and {count:|waits|wait} in {op} ({code})",
         )
     elif tie:
         claim = say(
             "DSY201.claim_nobody", "ranks wait in {op} ({code}) and in {other_op} ({other_code})"
         )
+    parts_at = parting(few[0], many[0])[0]
     return check.finding(
         Strength.HINTS if weak else Strength.SUPPORTS,
         cause=Cause.DESYNC if ahead is None else Cause.UNEVEN_WORK,
@@ -128,10 +129,11 @@ def _finding(
             ranks=ranks(front),
             others=ranks(back),
             count=len(front),
+            rest=len(back),
             op=front[0].op or front[0].frame,
-            code=front[0].code,
+            code=front[0].code or front[0].frame,
             other_op=back[0].op or back[0].frame,
-            other_code=back[0].code,
+            other_code=back[0].code or back[0].frame,
         ),
         why=say(
             "DSY201.why_new",
@@ -140,11 +142,13 @@ def _finding(
             ranks=ranks(few),
         )
         if new and not tie
+        else say("DSY201.why_apart", "All observed ranks wait for others and none is at work.")
+        if not parts_at
         else say(
             "DSY201.why",
             "All observed ranks wait for others and none is at work; from `{parts_at}` on they"
             " took different ways.",
-            parts_at=parting(few[0], many[0])[0],
+            parts_at=parts_at,
         ),
         against=say("DSY201.against_groups", "The two may belong to different process groups."),
         culprits=ranks(few) if not tie else ranks(front) if ahead else NO_RANKS,

@@ -2,9 +2,9 @@
 
 ## What it finds
 A call in which every rank gave up, except one. Where the size of the job is unknown, the ranks that
-gave up in one log show it: exactly one number among theirs is missing. What the last rank printed may show that
-it lives and does not wait: others notified it of the time-out, its launcher ended it as a healthy
-process, or it kept printing.
+gave up in one log show it: exactly one number among theirs is missing. What the last rank printed
+may show that it lives and does not wait: others notified it of the time-out, its launcher ended it
+as a healthy process, or it kept printing.
 
 ## Why it hangs
 A collective completes only when all have issued it. The only rank that is alive and does not wait
@@ -69,7 +69,9 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     (last,) = left
     if incident.world.size is None and last > max(call.joined):
-        return  # who knows how many more there are
+        spoke = {e.source.artifact for e in incident.events if e.origin.rank == last}
+        if not spoke & voices.keys():
+            return  # it is of another node, which may have more ranks
     waits = {s.rank for s in incident.stances if s.doing is Doing.WAITS}
     if last in incident.gave_up | waits or incident.all(LinesDropped):
         return

@@ -7,15 +7,16 @@ a status other than 5.
 ## Why it hangs
 Status 12 (vendor 129): packets or their acknowledgements did not arrive until the retries ran out:
 on the first collective a GID index, MTU, routing or lossless-Ethernet setting, later a link. Status
-13: the receiver was not ready. Status 4, 10 and 11 (vendor 81, 136): the adapter could not reach
-the memory, which is PCIe access control (ACS) against GPUDirect. The rank raises; its peers see
-flushes, closed connections and time-outs.
+13: the receiver was not ready. Status 4, 10 and 11 (vendor 81, 136): an adapter could not reach
+the memory, on this side (4) or on the other one: mostly PCIe access control (ACS) against
+GPUDirect, sometimes memory that its owner has given back. The rank raises; its peers see flushes,
+closed connections and time-outs.
 
 ## When it stays quiet
 Status 5 is the flush of a queue that had failed before: never primary. After a lost rank, a stop or
 a time-out, retries run out because the peer is gone: only a hint. The peer named by one host alone
 is not accused: either side, or the path between them, may be at fault. A rank is named where it is
-the only one whose transfers failed.
+the only one whose transfers failed, and the status is not that of the other side's memory.
 
 ## How to confirm
 `ibv_devinfo`, `perfquery`/`rdma statistic` for symbol errors and link downs on both hosts;
@@ -42,6 +43,8 @@ from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, sa
 from unhang.rules.shared import consequences, rivals, speakers
 
 _MEMORY_STATUSES = frozenset({4, 10, 11})
+_OF_THE_OTHER_SIDE = frozenset({10, 11})
+"""Remote access and remote operation errors: who reports them is not who has the fault."""
 _SIZE_STATUSES = frozenset({1, 9})
 """The message does not fit the buffer: more often different sizes than a fault of the link."""
 
@@ -86,7 +89,8 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "NET005.why_memory",
-            "The adapter could not reach the memory: PCIe access control (ACS) blocks GPUDirect.",
+            "An adapter could not reach the memory: mostly PCIe access control (ACS) blocks"
+            " GPUDirect; memory that its owner has given back looks the same.",
         )
         if memory
         else say(
@@ -95,7 +99,9 @@ def check(incident: Incident) -> Iterator[Finding]:
             " acknowledgements, are lost.",
         ),
         rival=against,
-        culprits=_lone(incident, found) if against is None else NO_RANKS,
+        culprits=NO_RANKS
+        if against is not None or first.status in _OF_THE_OTHER_SIDE
+        else _lone(incident, found),
         culprit_hosts=_flapped(incident) or _accused(found),
         at=first.at,
         evidence=found,

@@ -108,8 +108,8 @@ def _of_measure(
         Strength.HINTS if failed else Strength.SUPPORTS,
         claim=say(
             "NET010.claim_slow",
-            "GPU {one} and GPU {other} move {direct:.1f} GB/s directly, and {staged:.1f} GB/s by way"
-            " of the host's memory",
+            "GPU {one} and GPU {other} move {direct:.1f} GB/s directly, and {staged:.1f} GB/s by"
+            " way of the host's memory",
             one=measured.one,
             other=measured.other,
             direct=measured.direct_gbps,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from support.builders import incident, timeout
 from support.crashes import gone, raised
 from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, Reporter
 from unhang.model.finding import Strength
 from unhang.rules.crash.disk_full import check
+from unhang.rules.crash.rank_raised import check as check_raised
 
 FULL = ExceptionKind.DISK_FULL
 
@@ -32,6 +37,16 @@ def test_with_a_bus_error_of_a_worker_it_is_shared_memory() -> None:
         gone(signal=7, worker=True, reporter=Reporter.DATALOADER, line=2),
     )
     assert list(check(job)) == []
+
+
+@pytest.mark.parametrize("rank", [2, None])
+def test_what_the_last_exception_came_from_tells_more(rank: int | None) -> None:
+    first = replace(raised(rank, "OSError", kind=FULL, line=1), chained=True)
+    job = incident(first, raised(rank, "SaveError", line=9))
+    (finding,) = check(job)
+    assert finding.culprits == (frozenset() if rank is None else {rank})
+    assert len(job.failures) == 1
+    assert list(check_raised(job)) == []
 
 
 def test_other_exceptions_are_not_its_business() -> None:

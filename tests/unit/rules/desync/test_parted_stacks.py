@@ -37,3 +37,24 @@ def test_who_stands_in_the_hook_of_an_end_is_in_no_loop(
     there = (f"barrier ({_TORCH}:3685)", "finish (fit.py:90)", "advance (loop.py:402)")
     (tmp_path / "stacks.txt").write_text(_stack(0, *here) + _stack(1, *there))
     assert diagnose(str(tmp_path)).cause is cause
+
+
+def test_what_was_cut_off_outside_does_not_part_two_stacks(tmp_path: Path) -> None:
+    here = (f"all_reduce ({_TORCH}:2050)", "sync (fit.py:12)", "training_step (fit.py:41)")
+    there = (f"barrier ({_TORCH}:3685)", "finish (fit.py:90)")
+    loop, outer = ("fit (loop.py:387)", "fit (loop.py:402)"), ("run (go.py:9)", "main (go.py:2)")
+    text = _stack(0, *here, loop[0], *outer[:1]) + _stack(1, *there, loop[1], *outer)
+    (tmp_path / "stacks.txt").write_text(text)
+    diagnosis = diagnose(str(tmp_path))
+    assert diagnosis.cause is Cause.UNEVEN_WORK
+    assert diagnosis.culprits == {1}
+
+
+def test_stacks_without_a_common_place_are_not_said_to_part_anywhere(tmp_path: Path) -> None:
+    here = (f"all_reduce ({_TORCH}:2050)", "sync (fit.py:12)")
+    (tmp_path / "stacks.txt").write_text(
+        _stack(0, *here) + _stack(1, f"barrier ({_TORCH}:3685)", "finish (end.py:90)")
+    )
+    (finding,) = diagnose(str(tmp_path)).candidates
+    assert finding.why is not None
+    assert finding.why.key == "DSY201.why_apart"

@@ -99,3 +99,12 @@ def test_it_stays_quiet(events: tuple[Event, ...]) -> None:
 def test_two_ranks_are_too_few() -> None:
     pair = replace(WORLD, world_size=2)
     assert list(check(incident(pair, *waiting(0), line_of(1, 30)))) == []
+
+
+def test_the_first_rank_of_another_file_may_not_be_the_last_of_the_job() -> None:
+    spoke = line_of(3, 30)
+    elsewhere = replace(spoke, source=source(30, "node1.log"))
+    assert list(check(incident(*waiting(0, 1, 2), elsewhere))) == []
+    for known, line in (((), spoke), ((WORLD,), elsewhere)):
+        (finding,) = check(incident(*known, *waiting(0, 1, 2), line))
+        assert finding.culprits == {3}

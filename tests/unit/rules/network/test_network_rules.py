@@ -196,6 +196,9 @@ class TestCompletionError:
         failed = warn(completion("10.0.0.7", 12, 129), pid=15, device=5)
         (finding,) = judge_text(COMPLETION_ERROR, *world, failed, failed)
         assert finding.culprits == {5}
+        remote = warn(completion("10.0.0.7", 10, 136), pid=15, device=5)
+        (finding,) = judge_text(COMPLETION_ERROR, *world, remote)
+        assert finding.culprits == frozenset()  # the memory is the other side's
         another = warn(completion("10.0.0.8", 12, 129), pid=11, device=1)
         (finding,) = judge_text(COMPLETION_ERROR, *world, failed, another)
         assert finding.culprits == frozenset()
@@ -342,6 +345,25 @@ class TestSocketFallback:
         (finding,) = judge_text(SOCKET_FALLBACK, *lines)
         assert finding.strength is Strength.HINTS
 
+    @pytest.mark.parametrize(
+        ("used", "share", "full"),
+        [("eth1", 91.5, True), ("eth1", 40.0, False), ("eth7", 91.5, False)],
+    )
+    def test_a_link_that_the_job_fills(self, used: str, share: float, full: bool) -> None:
+        lines = [
+            info(f"NET/Socket : Using [0]{used}:10.8.0.3<0>"),
+            info(f"Bootstrap : Using {used}:10.8.0.3<0>"),
+            info("Using network Socket"),
+        ]
+        sar = (
+            "11:20:31 AM     IFACE   rxpck/s   txpck/s    rxkB/s    txkB/s   %ifutil\n"
+            "11:20:36 AM        lo      8.00      8.00      0.71      0.71     99.00\n"
+            f"11:20:36 AM      eth1  80921.20  80512.40 1117012.3 1116820.1  {share:.2f}\n"
+        )
+        for waits in ([], [timed_out(0)]):
+            found = judge_text(SOCKET_FALLBACK, *lines, *waits, **{"sar.txt": sar})
+            assert ["NET008.claim_full"] * full == [f.claim.key for f in found]
+
     def test_the_choice_of_sockets_on_one_host_is_nothing(self) -> None:
         lines = [info("NET/IB : No device found."), info("Using network Socket"), timed_out(0)]
         assert judge_text(SOCKET_FALLBACK, *lines) == []
@@ -433,6 +455,27 @@ class TestPeerAccess:
         line = "AMD-Vi: Event logged [IO_PAGE_FAULT device=21:00.0 domain=0x1 address=0xd0]"
         (finding,) = judge_text(PEER_ACCESS, timed_out(0), **{"dmesg.txt": line})
         assert finding.strength is Strength.SUPPORTS
+
+    @pytest.mark.parametrize(
+        ("direct", "may", "slow"),
+        [(0.9, "CAN", True), (24.6, "CAN", False), (0.9, "CANNOT", False)],
+    )
+    def test_a_direct_way_that_is_slower_than_none(
+        self, direct: float, may: str, slow: bool
+    ) -> None:
+        lines = [
+            *(f"Device={one} {may} Access Peer Device={1 - one}" for one in (0, 1)),
+            "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)",
+            *("   D\\D     0      1", "     0 831.56  11.22", "     1  11.25 832.01"),
+            "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)",
+            *("   D\\D     0      1", f"     0 833.10  {direct}", f"     1   {direct} 832.64"),
+            "Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)",
+            *("   D\\D     0      1", "     0 800.00   0.01", "     1   0.01 800.00"),
+        ]
+        found = judge_text(PEER_ACCESS, *lines)
+        assert [f.strength for f in found] == [Strength.SUPPORTS] * slow
+        found = judge_text(PEER_ACCESS, *raised(0, "ValueError: no"), *lines)
+        assert [f.strength for f in found] == [Strength.HINTS] * slow
 
     def test_a_silent_hang_proves_nothing(self) -> None:
         lines = [
