@@ -47,6 +47,7 @@ _OTHER_RULES = frozenset(
         ExceptionKind.WORKER,
         ExceptionKind.SHARED_MEMORY,
         ExceptionKind.DISK_FULL,
+        ExceptionKind.WRITE_FAILED,
         ExceptionKind.LIBRARY,
     }
 )

@@ -15,7 +15,8 @@ different branches on different ranks, or some ranks had fewer steps than the ot
 When any rank is at work elsewhere (LOC201 names it), when a rank left no stack (then only a hint),
 for sends and receives of pipelines, for broadcasts and other collectives with a root, which rightly
 runs ahead, and for ranks that are still connecting. On GPUs, where Python runs ahead of the device,
-ranks in the step of the model that are busy give only a hint.
+ranks in the step of the model that are busy give only a hint, unless they all stand at one line of
+it and one rank is past their loop.
 
 ## How to confirm
 Flight Recorder dumps, or `TORCH_DISTRIBUTED_DEBUG=DETAIL`: they compare the calls themselves.
@@ -36,7 +37,7 @@ from collections.abc import Iterator
 from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
-from unhang.rules.desync.parted_stacks import parted, parting, past_the_loop
+from unhang.rules.desync.parted_stacks import left_alone, parted, parting, past_the_loop
 from unhang.rules.shared.stacks import contradicted, ranks, silent
 
 _RUNS_AHEAD = re.compile(
@@ -56,7 +57,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     if Doing.WAITS not in {few[0].doing, many[0].doing}:
         return
-    still = all(_stands_still(s) for s in (*few, *many))
+    still = all(_stands_still(s) for s in (*few, *many)) or left_alone(few, many)
     yield _finding(
         incident, few, many, sure=awaited or (not silent(incident) and still), awaited=awaited
     )
@@ -131,6 +132,13 @@ def _finding(
             ranks=ranks(few),
         )
         if new and not tie
+        else say(
+            "DSY201.why_step",
+            "The others all stand at one line of a step, which needs all ranks; from `{parts_at}`"
+            " on they took different ways.",
+            parts_at=parting(few[0], many[0])[0],
+        )
+        if not all(_stands_still(s) for s in (*few, *many)) and left_alone(few, many)
         else say(
             "DSY201.why",
             "All observed ranks wait for others and none is at work; from `{parts_at}` on they"

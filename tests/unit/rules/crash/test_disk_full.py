@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from support.builders import incident, timeout
 from support.crashes import gone, raised
+from unhang.api import diagnose
 from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, Reporter
 from unhang.model.finding import Strength
+from unhang.reporters import terminal
 from unhang.rules.crash.disk_full import check
 
 FULL = ExceptionKind.DISK_FULL
@@ -32,6 +38,29 @@ def test_with_a_bus_error_of_a_worker_it_is_shared_memory() -> None:
         gone(signal=7, worker=True, reporter=Reporter.DATALOADER, line=2),
     )
     assert list(check(job)) == []
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_a_write_that_failed_does_not_tell_that_a_disk_is_full(
+    kernel: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "train.log").write_text(
+        "[2024-03-11 08:12:44,470] [INFO] [logging.py:96:log_dist] [Rank 1] step=40, lr=[1e-05]\n"
+        "[rank1]: Traceback (most recent call last):\n"
+        '[rank1]:   File "/w/fit.py", line 40, in <module>\n'
+        "[rank1]:     torch.save(state, path)\n"
+        "[rank1]: RuntimeError: [enforce fail at inline_container.cc:595] . "
+        "unexpected pos 640 vs 532\n"
+    )
+    if kernel:
+        (tmp_path / "dmesg.txt").write_text(
+            "[Mon Mar 11 08:12:31 2024] nfs: server st-3 not responding, timed out\n"
+        )
+    found = diagnose(str(tmp_path))
+    text = terminal.render(found)
+    assert (found.cause, found.culprits) == (Cause.RANK_EXCEPTION, {1})
+    assert "is full" not in text
+    assert ("trouble with the storage" in text) is kernel
 
 
 def test_other_exceptions_are_not_its_business() -> None:

@@ -37,3 +37,28 @@ def test_who_stands_in_the_hook_of_an_end_is_in_no_loop(
     there = (f"barrier ({_TORCH}:3685)", "finish (fit.py:90)", "advance (loop.py:402)")
     (tmp_path / "stacks.txt").write_text(_stack(0, *here) + _stack(1, *there))
     assert diagnose(str(tmp_path)).cause is cause
+
+
+@pytest.mark.parametrize(
+    ("third", "cause"),
+    [("model.py:88", Cause.UNEVEN_WORK), ("model.py:131", None)],  # at one line; at several
+)
+def test_one_rank_is_past_the_loop_of_the_others(
+    third: str, cause: Cause | None, tmp_path: Path
+) -> None:
+    outer = "run (fit.py:130)"
+    past = _stack(2, f"barrier ({_TORCH}:3685)", "epoch (fit.py:77)", outer)
+    steps = [
+        _stack(
+            rank,
+            "backward (torch/autograd/__init__.py:266)",
+            f"loss_of ({place})",
+            "epoch (fit.py:51)",
+            outer,
+        ).replace("(idle)", "(active)")
+        for rank, place in ((0, "model.py:88"), (1, third), (3, "model.py:88"))
+    ]
+    (tmp_path / "stacks.txt").write_text("".join((past, *steps)))
+    found = diagnose(str(tmp_path))
+    assert found.cause is cause
+    assert found.culprits == ({2} if cause else set())
