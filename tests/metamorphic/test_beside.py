@@ -1,6 +1,7 @@
 """Files that nothing ties to the job are told of and judge nothing; those that are tied stay."""
 
 import io
+import os
 import tarfile
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from fuzz.beside import flips, labelled
 from fuzz.unrelated import KINDS
+from support.gpu_tables import table
 from unhang.api import diagnose
 from unhang.engine.nature import nature_of_text
 from unhang.model.causes import Cause
@@ -338,3 +340,28 @@ def test_a_kernel_log_is_the_job_beside_what_tells_of_none(tmp_path: Path) -> No
         "No space left on device\n"
     )
     assert diagnose(str(tmp_path)).cause is Cause.HOST_OOM
+
+
+@pytest.mark.parametrize("smi", ["Fri Nov 21 04:10:11 2025", None])
+def test_a_folder_that_was_unpacked_is_saved_anew(smi: str | None, tmp_path: Path) -> None:
+    """Two files of one time, long ago, tell that when they were saved says nothing."""
+    stack = "    barrier (torch/distributed/distributed_c10d.py:3685)\n    fit (fit.py:8)\n"
+    (tmp_path / "stacks.txt").write_text(
+        "".join(
+            f'# rank {r}\nProcess {r + 7}: python fit.py\nThread {r + 7} (idle): "MainThread"\n'
+            + stack
+            for r in range(4)
+        )
+    )
+    (tmp_path / "out.log").write_text(
+        "".join(f"[2025-11-21 03:4{i}:07] Building stage {i}\n" for i in range(6))
+        + "ValueError: the index of shard 12 does not fit\n"
+    )
+    if smi is not None:
+        (tmp_path / "smi.txt").write_text(f"{smi}\n" + table(4))
+    for path in tmp_path.iterdir():
+        os.utime(path, (1.80e9, 1.80e9))
+    passed = any(
+        p.component == "ties" and "out.log" in p.artifact for p in diagnose(str(tmp_path)).problems
+    )
+    assert passed is (smi is None)

@@ -107,6 +107,9 @@ def set_aside(
     if not telling or len({series_of(name) for name in files}) < 2:
         return Parted(tuple(events))
     look_at(files.values(), look)
+    if _is_copied(files.values()):
+        for file in files.values():
+            file.saved = None
     job = _the_job([f for f in files.values() if not f.written and (f.events or f.unread or f.log)])
     if not job:
         if len(telling) < len(files) and _most_is_unread(files.values()):
@@ -129,6 +132,16 @@ def set_aside(
     named = frozenset(name for name in loose if _names_another(files[name]))
     parted = _without(events, files, aside)
     return replace(parted, loose=loose, strangers=strangers, named=named, well=well)
+
+
+def _is_copied(files: Iterable[GivenFile]) -> bool:
+    """Whether files of one time, long ago, were saved since: then when others were tells nothing.
+
+    Whoever downloads or unpacks a folder saves all of it anew.
+    """
+    old = [file for file in files if file.stale]
+    kinds = {series_of(file.name) for file in old}
+    return len(kinds) > 1 and not any(is_far(a, b) for a in outermost(old) for b in old)
 
 
 def _names_another(file: GivenFile) -> bool:

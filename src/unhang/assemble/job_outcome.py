@@ -15,6 +15,7 @@ from unhang.model.events import (
     GlooFault,
     HostReport,
     NcclFailure,
+    PhaseMark,
     ProcessEnded,
     Progress,
     PythonException,
@@ -27,7 +28,6 @@ from unhang.model.events import (
     StoreProblem,
     ThreadStack,
     VersionSeen,
-    WatchdogStuck,
 )
 from unhang.model.events.lifecycle import (
     LONG_AT_WORK,
@@ -35,14 +35,16 @@ from unhang.model.events.lifecycle import (
     state_of_work,
     training_state,
 )
+from unhang.model.phases import Phase, PhaseEdge
 from unhang.settings import frameworks
 
 
 def drop_idle_words(events: Sequence[Event]) -> list[Event]:
-    """The events without last words that are no good end.
+    """The events without words that are no good end.
 
-    Work that goes on after them, or that was counted and had not come to its end, speaks against
-    them; so does their log's own end in trouble.
+    Work that goes on after last words, or that was counted and had not come to its end, speaks
+    against them; so does their log's own end in trouble. Whatever tells that a part is done is no
+    end of the job where its log ends in the next part, such as a test of the model.
     """
     files: dict[str, list[Event]] = {}
     for event in events:
@@ -51,7 +53,8 @@ def drop_idle_words(events: Sequence[Event]) -> list[Event]:
         id(e)
         for own in files.values()
         for e in own
-        if isinstance(e, Finished) and e.last_words and not _ends(e, own)
+        if isinstance(e, Finished)
+        and ((e.last_words and not _ends(e, own)) or (not e.whole_job and _goes_on(e, own)))
     }
     return [e for e in events if id(e) not in idle]
 
@@ -69,6 +72,18 @@ def _ends(words: Finished, own: Sequence[Event]) -> bool:
         return False
     counted = [e for e in own if isinstance(e, Progress) and e.total is not None]
     return _counted_out(counted) if counted else words.of_all_work
+
+
+_MIDDLE = frozenset({Phase.LOAD, Phase.EVAL, Phase.GENERATE, Phase.DATA, Phase.COMPILE})
+"""Work that is never the last of a job, unlike a save; more follows, if only a line of results."""
+
+
+def _goes_on(words: Finished, own: Sequence[Event]) -> bool:
+    """Whether the last that their log shows, after them, is such work, begun and not ended."""
+    later = [e for e in own if (e.source.line or 0) > (words.source.line or 0)]
+    marks = [e for e in later if isinstance(e, (PhaseMark, Progress, Finished))]
+    last = marks[-1] if marks else None
+    return isinstance(last, PhaseMark) and last.edge is PhaseEdge.BEGIN and last.phase in _MIDDLE
 
 
 def _counted_out(counted: Sequence[Progress]) -> bool:
@@ -165,12 +180,12 @@ def _outlives_its_trouble(log: Sequence[Event]) -> bool:
 
 
 def _is_of_the_end(event: Event) -> bool:
-    """Whether it only says that others are gone, or that one does not leave: all are leaving."""
+    """Whether it only says that others are gone: all are leaving."""
     if isinstance(event, StoreFault):
         return event.problem is StoreProblem.PEER_CLOSED
     if isinstance(event, PythonException):  # of a helper, or of whoever ended what was left
         return event.thread is not None or event.kind is ExceptionKind.INTERRUPTED
-    return isinstance(event, (GlooFault, NcclFailure, WatchdogStuck))
+    return isinstance(event, (GlooFault, NcclFailure))
 
 
 def _long_at_work_since(events: Sequence[Event], last: int) -> int:

@@ -58,6 +58,12 @@ _PAGE = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _NAMES = re.compile(r"(?:[A-Za-z_][\w ()/.-]{0,40},){3,40}[A-Za-z_][\w ()/.-]{0,40}")
 _SAMPLE = re.compile(r'"(?:prompt|completion|instruction|conversations|messages)" ?:')
 _DATE = re.compile(r"(?<!\d)(20\d\d)-(\d\d)-(\d\d)[T_ ](\d\d):(\d\d)")
+_OF_A_CLOCK = re.compile(
+    r"^(?:[#$>\s]{0,4})(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2})"
+    r" (?P<hour>\d\d):(?P<minute>\d\d):\d\d (?:[A-Z]{2,5} )?(?P<year>20\d\d)\s*$"
+)
+"""What `date` prints, and nvidia-smi above its table."""
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +251,21 @@ def _told(lines: Sequence[str]) -> tuple[frozenset[str], tuple[Instant, ...]]:
                 hosts.add(message.origin.host)
             if message.at is not None and message.at.clock in DATED:
                 days.append(message.at)
-        if (found := _DATE.search(line)) is not None and (day := _day(found)) is not None:
+        if (day := _day(line)) is not None:
             days.append(day)
     days.sort(key=lambda day: (day.clock is Clock.LOCAL_NO_YEAR, day.seconds))
     return frozenset(hosts), tuple(days[:: max(len(days) - 1, 1)])
 
 
-def _day(found: re.Match[str]) -> Instant | None:
-    year, month, day, hour, minute = map(int, found.groups())
+def _day(line: str) -> Instant | None:
+    """The day and the minute that stand in a line."""
+    if (found := _DATE.search(line)) is not None:
+        year, month, day, hour, minute = map(int, found.groups())
+    elif (found := _OF_A_CLOCK.match(line)) is not None:
+        day, hour, minute, year = (int(found[n]) for n in ("day", "hour", "minute", "year"))
+        month = _MONTHS.find(found["month"]) // 3 + 1
+    else:
+        return None
     try:
         when = datetime.datetime(year, month, day, hour, minute, tzinfo=datetime.timezone.utc)
     except ValueError:

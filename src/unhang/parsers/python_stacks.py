@@ -37,7 +37,7 @@ from unhang.parsers.vocabulary import stack_owners
 from unhang.sources.line import Line
 
 _PY_SPY = re.compile(
-    r"\bThread (?P<tid>\d{1,10}|0x[0-9A-Fa-f]{1,16}) \((?P<state>active|idle)(?P<gil>\+gil)?"
+    r"\bThread (?P<tid>(?:0x)?[0-9A-Fa-f]{1,16}) \((?P<state>active|idle)(?P<gil>\+gil)?"
     r"[^)]{0,20}\)(?::\s*\"(?P<name>[^\"]{0,80})\")?"
 )
 _FAULTHANDLER = re.compile(
@@ -212,7 +212,8 @@ def _header(line: Line, owner: Origin) -> _OpenStack | None:
 
 def _named(opened: _OpenStack, tid: str, name: str | None) -> _OpenStack:
     """Add who the thread is; Python's own name for it tells whether it is the main one."""
-    opened.tid, opened.name = int(tid, 0), name
+    opened.tid = int(tid) if tid.isdigit() else int(tid, 16)
+    opened.name = name
     if name is not None:
         opened.main = name == "MainThread"
     if opened.tid == opened.owner.pid:

@@ -5,6 +5,7 @@ Reads::
     [rank3]: dataloader has 497 batches
     rank 3 | steps per epoch: 497
     [rank 3] len(train_loader) = 497
+    rank3: number of batches in the train sampler (epoch 2): 497
 
 A rank must be named. Traps: a count of what was done tells how far a rank is; every tenth batch, a
 warm-up of 100 steps and other settings are no plan.
@@ -32,7 +33,7 @@ _PLAN = re.compile(
     rf"|\b(?:num(?:ber)?[ _](?:of[ _])?(?:\w+[ _])?{_UNIT}|{_UNIT}[ _](?:per|in|this|an|each)[ _]"
     r"(?:the[ _]|an[ _]|this[ _])?(?:epoch|shard|rank|pass|loader)"
     r"|len\((?:\w+[._])*\w*loader\)|\w*loader (?:len|length|size))"
-    r"\s*(?:is|[:=]{1,2}|->)?\s*(?P<num>\d{1,9})\b(?!\.\d)",
+    r"(?: (?:in|of|for|on) [^:=|,;]{1,40})?\s*(?:is|[:=]{1,2}|->)?\s*(?P<num>\d{1,9})\b(?!\.\d)",
     re.IGNORECASE,
 )
 _NO_PLAN = re.compile(

@@ -80,6 +80,7 @@ class Cure(enum.Enum):
     DRIVER_LIBRARY = "driver_library"
     NEWER_DRIVER = "newer_driver"
     FREE_DISK = "free_disk"
+    WHY_NO_WRITE = "why_no_write"
     MAP_COUNT = "map_count"
     SHARE_BY_FILES = "share_by_files"
     GLOO_BACKEND = "gloo_backend"

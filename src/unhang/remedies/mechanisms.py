@@ -117,6 +117,12 @@ MECHANISMS = (
         cures=(Cure.FREE_DISK,),
         alone=True,
     ),
+    Mechanism(
+        words=_words(r"pytorchstreamwriter failed|inline_container\.cc.{0,60}unexpected pos"),
+        causes=_RAISED,
+        cures=(Cure.WHY_NO_WRITE, Cure.FREE_DISK),
+        alone=True,
+    ),
     Mechanism(words=_words(r"max_map_count"), cures=(Cure.MAP_COUNT,), alone=True),
     Mechanism(
         words=_words(r"too many open files|ancdata|errno 24\b"),

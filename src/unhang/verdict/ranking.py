@@ -221,16 +221,13 @@ def _located(findings: Iterable[Finding]) -> Finding | None:
 
 
 def _remark(findings: Iterable[Finding]) -> Message | None:
-    """What is known of the wait, where neither who nor why is."""
+    """What is known, best of a wait, where neither who nor why is."""
     found = [
         f
         for f in findings
-        if f.cause is None
-        and not f.culprits
-        and f.call is not None
-        and f.strength is not Strength.HINTS
+        if f.cause is None and not f.culprits and f.strength is not Strength.HINTS
     ]
-    best = max(found, key=lambda f: _ORDER[f.strength], default=None)
+    best = max(found, key=lambda f: (f.call is not None, _ORDER[f.strength]), default=None)
     return None if best is None else best.claim
 
 

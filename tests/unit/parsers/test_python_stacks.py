@@ -184,3 +184,13 @@ def test_frames_that_stand_apart_from_a_head_are_nobodys_stack() -> None:
     assert not stacks("### rank 5", "it looked so:", "    fit (sweep.py:61)")
     assert not stacks("### rank 5", "fit (sweep.py:61)")
     assert not stacks("### rank 5", "    took long (see below)")
+
+
+def test_ids_of_threads_may_stand_without_a_prefix() -> None:
+    (stack,) = stacks(
+        "Process 31: python fit.py",
+        'Thread e4b1c0 (active): "MainThread"',
+        "    barrier (torch/distributed/distributed_c10d.py:3685)",
+        "    fit (fit.py:8)",
+    )
+    assert (stack.tid, stack.main, stack.origin.pid) == (0xE4B1C0, True, 31)

@@ -36,6 +36,8 @@ class ExceptionKind(enum.Enum):
     """SignalException, SIGTERM."""
     EXIT = "exit"
     DISK_FULL = "disk-full"
+    WRITE_FAILED = "write-failed"
+    """A file could not be written, and the text does not tell why."""
     SHARED_MEMORY = "shared-memory"
     LIBRARY = "library"
     """A library of another build: undefined symbol, version not found."""

@@ -41,6 +41,13 @@ quota -s 2>/dev/null
 # Old checkpoints first; then caches: du -xsh ~/.cache/* | sort -h | tail
 """
 
+_WRITES = """
+# On the host of the rank that wrote, in the folder of the file:
+df -h . && df -i . && quota -s
+touch .probe && dd if=/dev/zero of=.probe bs=1M count=64 conv=fsync; rm -f .probe
+dmesg -T | grep -iE "nfs|lustre|ceph|gpfs|I/O error|read-only" | tail -n 20
+"""
+
 _MAPS = """
 # As the administrator; each memory-mapped shard counts.
 sysctl -w vm.max_map_count=1048576
@@ -139,6 +146,7 @@ CURES: Mapping[Cure, GeneralCure] = {
     Cure.DRIVER_LIBRARY: _shell(_NVML),
     Cure.NEWER_DRIVER: _shell(_DRIVER),
     Cure.FREE_DISK: _shell(_DISK),
+    Cure.WHY_NO_WRITE: _shell(_WRITES),
     Cure.MAP_COUNT: _shell(_MAPS),
     Cure.SHARE_BY_FILES: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_FILES.strip()),
     Cure.GLOO_BACKEND: lambda _: Recipe(form=PatchLanguage.PYTHON, text=_GLOO.strip()),

@@ -9,8 +9,9 @@ Two nodes that both believe they are node 0 announce the same ranks, and the job
 the other half. A node that was never started leaves the same gap.
 
 ## When it stays quiet
-When anything happened after the announcements: a step, a failure, a time-out. When the log is of
-one node and ends there, the other ranks may be in their own logs, so this is never proof.
+When anything happened after the announcements: a step, a failure, a time-out; where ranks came
+twice, a stop from outside is no more than the end of their wait. When the log is of one node and
+ends there, the other ranks may be in their own logs, so this is never proof.
 
 ## How to confirm
 Compare `NODE_RANK` and `SLURM_NODEID` on the nodes; count the announced ranks.
@@ -28,13 +29,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from unhang.model.events import FrameworkSeen, SettingSeen, VersionSeen, WorldSeen
+from unhang.model.events import (
+    ClosingSignal,
+    FrameworkSeen,
+    PhaseMark,
+    ProcessEnded,
+    SettingSeen,
+    StopSeen,
+    UnreadLine,
+    VersionSeen,
+    WorldSeen,
+)
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Status, Strength, rule, say
 
 _MOST_RANKS = 65_536
 _PREPARATION = (WorldSeen, VersionSeen, FrameworkSeen, SettingSeen)
+_STOPPED = (StopSeen, ClosingSignal, ProcessEnded, UnreadLine)
+"""What may follow where somebody stops a job that never started; a step is none of it."""
 
 
 @rule(
@@ -43,11 +56,15 @@ _PREPARATION = (WorldSeen, VersionSeen, FrameworkSeen, SettingSeen)
     cause=Cause.RENDEZVOUS,
     needs={Fact.ANNOUNCEMENTS},
     status=Status.PREVIEW,
+    explains=frozenset({Cause.EXTERNAL_STOP}),
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding where announcements are all there is and do not add up."""
     told = [e for e in incident.all(WorldSeen) if e.rank is not None and e.world_size is not None]
-    if not told or any(not isinstance(e, _PREPARATION) for e in incident.events):
+    later = [e for e in incident.events if not isinstance(e, _PREPARATION)]
+    later = [e for e in later if not (isinstance(e, PhaseMark) and e.phase is Phase.INIT)]
+    stopped = any(isinstance(e, StopSeen) for e in later)
+    if not told or not all(stopped and isinstance(e, _STOPPED) for e in later):
         return
     size = max(e.world_size for e in told if e.world_size is not None)
     counts = Counter(e.rank for e in told if e.rank is not None)
@@ -57,6 +74,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not missing:
         return
     twice = frozenset(r for r, n in counts.items() if n > 1)
+    if stopped and not twice:
+        return
     yield check.finding(
         Strength.SUPPORTS,
         claim=say(

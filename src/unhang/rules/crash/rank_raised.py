@@ -38,7 +38,7 @@ from unhang.model.ids import Ranks
 from unhang.model.incident import Failure, Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.crash import doubts
-from unhang.rules.crash.disk_full import found_no_space
+from unhang.rules.crash.disk_full import unwritten
 from unhang.rules.crash.sameness import count_nameless, special_ranks
 from unhang.rules.shared import consequences, order
 
@@ -95,9 +95,7 @@ def _exception(failure: Failure) -> PythonException | None:
     event = failure.events[0]
     if not isinstance(event, PythonException) or event.kind in _OTHER_RULES:
         return None
-    if found_no_space(failure):
-        return None
-    return event
+    return None if unwritten(failure) is not None else event
 
 
 def _uncaught(

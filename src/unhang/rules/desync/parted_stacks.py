@@ -66,6 +66,18 @@ def past_the_loop(one: StackState, other: StackState) -> StackState | None:
     return front if ends and len(inner) > 1 else None
 
 
+def left_alone(few: Sequence[StackState], many: Sequence[StackState]) -> bool:
+    """Whether a few are past the loop, and all the others stand at one line of one step in it.
+
+    Ranks that merely run ahead of their devices stand at many lines.
+    """
+    return (
+        len(many) > max(len(few), 1)
+        and past_the_loop(few[0], many[0]) is few[0]
+        and len({s.path for s in many}) == 1
+    )
+
+
 _Way = Sequence[StackStep]
 
 

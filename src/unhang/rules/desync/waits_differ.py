@@ -16,7 +16,8 @@ different branches on different ranks, or some ranks had fewer steps than the ot
 When any rank is at work elsewhere (LOC201 names it), when a rank left no stack (then only a hint),
 for sends and receives of pipelines, for broadcasts and other collectives with a root, which rightly
 runs ahead, and for ranks that are still connecting. On GPUs, where Python runs ahead of the device,
-ranks in the step of the model that are busy give only a hint.
+ranks in the step of the model that are busy give only a hint, unless they all stand at one line of
+it and one rank is past their loop.
 
 ## How to confirm
 Flight Recorder dumps, or `TORCH_DISTRIBUTED_DEBUG=DETAIL`: they compare the calls themselves.
@@ -32,12 +33,12 @@ of steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unhang.model.ids import NO_RANKS
-from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
-from unhang.rules.desync.parted_stacks import parted, parting, past_the_loop
+from unhang.rules.desync.parted_stacks import left_alone, parted, parting, past_the_loop
 from unhang.rules.shared import recorded
 from unhang.rules.shared.stacks import contradicted, ranks, silent
 
@@ -58,7 +59,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     if Doing.WAITS not in {few[0].doing, many[0].doing}:
         return
-    still = all(_stands_still(s) for s in (*few, *many))
+    still = all(_stands_still(s) for s in (*few, *many)) or left_alone(few, many)
     yield _finding(
         incident, few, many, sure=awaited or (not silent(incident) and still), awaited=awaited
     )
@@ -135,24 +136,37 @@ def _finding(
             other_op=back[0].op or back[0].frame,
             other_code=back[0].code or back[0].frame,
         ),
-        why=say(
-            "DSY201.why_new",
-            "All observed ranks wait for others and none is at work; no earlier call in the dump of"
-            " {ranks:ranks} was issued from there.",
-            ranks=ranks(few),
-        )
-        if new and not tie
-        else say("DSY201.why_apart", "All observed ranks wait for others and none is at work.")
-        if not parts_at
-        else say(
-            "DSY201.why",
-            "All observed ranks wait for others and none is at work; from `{parts_at}` on they"
-            " took different ways.",
-            parts_at=parts_at,
-        ),
+        why=_why(few, many, parts_at, new=bool(new) and not tie),
         against=say("DSY201.against_groups", "The two may belong to different process groups."),
         culprits=ranks(few) if not tie else ranks(front) if ahead else NO_RANKS,
         phase=few[0].phase,
         call=incident.calls[0] if incident.calls else None,
         evidence=[few[0], many[0]],
+    )
+
+
+def _why(
+    few: Sequence[StackState], many: Sequence[StackState], parts_at: str, *, new: bool
+) -> Message:
+    if new:
+        return say(
+            "DSY201.why_new",
+            "All observed ranks wait for others and none is at work; no earlier call in the dump of"
+            " {ranks:ranks} was issued from there.",
+            ranks=ranks(few),
+        )
+    if not parts_at:
+        return say("DSY201.why_apart", "All observed ranks wait for others and none is at work.")
+    if not all(_stands_still(s) for s in (*few, *many)) and left_alone(few, many):
+        return say(
+            "DSY201.why_step",
+            "The others all stand at one line of a step, which needs all ranks; from `{parts_at}`"
+            " on they took different ways.",
+            parts_at=parts_at,
+        )
+    return say(
+        "DSY201.why",
+        "All observed ranks wait for others and none is at work; from `{parts_at}` on they"
+        " took different ways.",
+        parts_at=parts_at,
     )

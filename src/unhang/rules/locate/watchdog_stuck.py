@@ -27,9 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import WatchdogStuck
+from unhang.model.events import Finished, WatchdogStuck
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
+from unhang.rules.shared import order
 
 
 @rule("LOC005", "watchdog-stood-still", needs={Fact.STATUS})
@@ -50,7 +51,17 @@ def check(incident: Incident) -> Iterator[Finding]:
         )
     else:
         behind = ranks if ranks < incident.coverage.ranks_seen else NO_RANKS
-        claim = say("LOC005.claim", "The watchdogs of {ranks:ranks} stalled.", ranks=ranks)
+        claim = (
+            say(
+                "LOC005.claim_leaving",
+                "The work was told done, and {ranks:ranks} did not leave: {count:|its watchdog"
+                " stalled|their watchdogs stalled}.",
+                ranks=ranks,
+                count=len(ranks),
+            )
+            if ranks and any(order.is_before(done, stuck[0]) for done in incident.all(Finished))
+            else say("LOC005.claim", "The watchdogs of {ranks:ranks} stalled.", ranks=ranks)
+        )
     yield check.finding(
         Strength.SUPPORTS,
         claim=claim,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from support.builders import incident, timeout
 from support.crashes import gone, raised
+from unhang.api import diagnose
 from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, Reporter
 from unhang.model.finding import Strength
+from unhang.reporters import terminal
 from unhang.rules.crash.disk_full import check
 from unhang.rules.crash.rank_raised import check as check_raised
 
@@ -47,6 +50,30 @@ def test_what_the_last_exception_came_from_tells_more(rank: int | None) -> None:
     assert finding.culprits == (frozenset() if rank is None else {rank})
     assert len(job.failures) == 1
     assert list(check_raised(job)) == []
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_a_write_that_failed_does_not_tell_that_a_disk_is_full(
+    kernel: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "train.log").write_text(
+        "[2024-03-11 08:12:44,470] [INFO] [logging.py:96:log_dist] [Rank 1] step=40, lr=[1e-05]\n"
+        "[rank1]: Traceback (most recent call last):\n"
+        '[rank1]:   File "/w/fit.py", line 40, in <module>\n'
+        "[rank1]:     torch.save(state, path)\n"
+        "[rank1]: RuntimeError: [enforce fail at inline_container.cc:595] . "
+        "unexpected pos 640 vs 532\n"
+    )
+    if kernel:
+        (tmp_path / "dmesg.txt").write_text(
+            "[Mon Mar 11 08:12:31 2024] nfs: server st-3 not responding, timed out\n"
+        )
+    found = diagnose(str(tmp_path))
+    text = terminal.render(found)
+    assert found.cause is Cause.RANK_EXCEPTION
+    assert found.culprits == {1}
+    assert "is full" not in text
+    assert ("trouble with the storage" in text) is kernel
 
 
 def test_other_exceptions_are_not_its_business() -> None:

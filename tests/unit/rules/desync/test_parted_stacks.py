@@ -58,3 +58,28 @@ def test_stacks_without_a_common_place_are_not_said_to_part_anywhere(tmp_path: P
     (finding,) = diagnose(str(tmp_path)).candidates
     assert finding.why is not None
     assert finding.why.key == "DSY201.why_apart"
+
+
+@pytest.mark.parametrize(
+    ("third", "cause"),
+    [("model.py:88", Cause.UNEVEN_WORK), ("model.py:131", None)],  # at one line; at several
+)
+def test_one_rank_is_past_the_loop_of_the_others(
+    third: str, cause: Cause | None, tmp_path: Path
+) -> None:
+    outer = "run (fit.py:130)"
+    past = _stack(2, f"barrier ({_TORCH}:3685)", "epoch (fit.py:77)", outer)
+    steps = [
+        _stack(
+            rank,
+            "backward (torch/autograd/__init__.py:266)",
+            f"loss_of ({place})",
+            "epoch (fit.py:51)",
+            outer,
+        ).replace("(idle)", "(active)")
+        for rank, place in ((0, "model.py:88"), (1, third), (3, "model.py:88"))
+    ]
+    (tmp_path / "stacks.txt").write_text("".join((past, *steps)))
+    found = diagnose(str(tmp_path))
+    assert found.cause is cause
+    assert found.culprits == ({2} if cause else set())

@@ -33,7 +33,13 @@ FEWER = [500, 500, 500, 497]
 
 
 @pytest.mark.parametrize(
-    "words", ["the loader has {n} batches", "steps per epoch: {n}", "len(train_loader) = {n}"]
+    "words",
+    [
+        "the loader has {n} batches",
+        "steps per epoch: {n}",
+        "len(train_loader) = {n}",
+        "number of batches in the sampler (epoch 2): {n}",
+    ],
 )
 @pytest.mark.parametrize(
     ("last", "sure"),
