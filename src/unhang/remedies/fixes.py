@@ -180,7 +180,8 @@ class _FixWriter:
         title = "named" if told else title
         return Fix(
             title=Message(
-                key=".".join(("fix", cure.value, "title", *filter(None, [title]))), values=values
+                key=f"fix.{cure.value}.title.{title}" if title else f"fix.{cure.value}.title",
+                values=values,
             ),
             kind=(recipe.kind if recipe is not None else None) or kind_of(cure),
             framework=self._framework.name,
