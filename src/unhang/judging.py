@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from unhang.architectures import Architecture
 from unhang.assemble import assemble
 from unhang.assemble.beside import Beside, Parted, set_aside
+from unhang.assemble.given_files import tells_of_an_event
 from unhang.engine.gather import Gathered
 from unhang.engine.reading import SPENT
 from unhang.model.causes import Cause
@@ -108,13 +110,14 @@ def _judged(
     if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
         found, incident = loosely
     else:
-        loose = (Beside(artifact=name, why="untied", told=1) for name in sorted(parted.loose))
+        told = Counter(e.source.artifact for e in parted.events if tells_of_an_event(e))
+        loose = (Beside(artifact=n, why="untied", told=told[n]) for n in sorted(parted.loose))
         besides = (*besides, *loose)
     partly = any(problem.component == SPENT for problem in gathered.problems)
     if found.outcome is Outcome.HEALTHY and (partly or not parted.well):
         summary = Message(key="summary.no_failure")
         found = replace(found, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=summary)
-    return replace(found, problems=(*found.problems, *map(_beside, besides))), incident
+    return replace(found, problems=(*found.problems, *_tell(besides))), incident
 
 
 def _stands(found: Diagnosis) -> bool:
@@ -219,11 +222,13 @@ _BESIDE = {
 }
 
 
-def _beside(file: Beside) -> Problem:
-    count = f"{file.told} line{'' if file.told == 1 else 's'} of it"
-    why = f"could be evidence, but of another job: {_BESIDE[file.why]}"
-    message = f"{count} {why}; not judged (to judge it, give it alone)"
-    return Problem(artifact=file.artifact, component="ties", message=message)
+def _tell(besides: Iterable[Beside]) -> Iterator[Problem]:
+    for file in besides:
+        if file.told > 0:
+            count = f"{file.told} line{'' if file.told == 1 else 's'} of it"
+            why = f"could be evidence, but {_BESIDE[file.why]}"
+            message = f"{count} {why}; not judged (to judge it, give it alone)"
+            yield Problem(artifact=file.artifact, component="ties", message=message)
 
 
 def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:

@@ -90,6 +90,17 @@ def test_it_is_told(tmp_path: Path) -> None:
     assert "people wrote" in problem.message
 
 
+def test_a_launch_script_is_not_taken_for_the_log_of_another_job(tmp_path: Path) -> None:
+    for name in ("rank0.log", "rank1.log", "rank2.log", "rank3.log"):
+        source = CASES / "uneven-one-batch-less" / "input" / name
+        (tmp_path / name).write_bytes(source.read_bytes())
+    alone = diagnose(str(tmp_path))
+    (tmp_path / "train.sh").write_text("#!/bin/sh\nexec torchrun --nproc-per-node 4 train.py\n")
+    beside = diagnose(str(tmp_path))
+    assert (beside.cause, beside.culprits) == (alone.cause, alone.culprits)
+    assert not [p for p in beside.problems if p.component == "ties"]
+
+
 def test_a_file_alone_is_the_job(tmp_path: Path) -> None:
     (tmp_path / "summary.log").write_text(KINDS["elastic summary of another year"][1]())
     assert diagnose(str(tmp_path)).cause is Cause.RANK_CRASH

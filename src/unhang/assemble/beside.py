@@ -49,7 +49,7 @@ class Beside:
         artifact: its name.
         why: `written`, `untied`, `another_time`, `past`, `turned` or
             `another_host`.
-        told: how many facts of it were set aside.
+        told: how many facts of it were set aside; 0 for a launch script, which tells no event.
     """
 
     artifact: str
@@ -177,7 +177,7 @@ def _without(
         Beside(
             artifact=name,
             why=why,
-            told=files[name].told,
+            told=files[name].told_of_events,
         )
         for name, why in sorted(aside.items())
     )

@@ -49,7 +49,7 @@ from unhang.model.events import (
     WatchdogAborted,
 )
 from unhang.model.events.lifecycle import state_of_work
-from unhang.model.events.meaning import Witness
+from unhang.model.events.meaning import Role, Witness
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
 
@@ -185,6 +185,11 @@ class GivenFile:
         return self.unread + sum(not isinstance(event, LOOKS) for event in self.events)
 
     @property
+    def told_of_events(self) -> int:
+        """How many of these tell more than what the job is made of, as its launch script does."""
+        return self.unread + sum(map(tells_of_an_event, self.events))
+
+    @property
     def stale(self) -> bool:
         """Whether it was saved long after the last day that it tells of."""
         return is_stale(self.days, self.saved)
@@ -268,6 +273,11 @@ def _short(host: str) -> str:
 def series_of(name: str) -> str:
     """Files that differ only in numbers, or in the folder of a host or a start, are one series."""
     return "/".join(_DIGITS.sub("#", part) for part in re.split("[/!]", name)[-_TAIL:])
+
+
+def tells_of_an_event(event: Event) -> bool:
+    """Whether it may decide, and tells more than what the job is made of."""
+    return event.role is not Role.SETUP and not isinstance(event, LOOKS)
 
 
 def is_stale(days: Sequence[Instant], now: Instant | None) -> bool:

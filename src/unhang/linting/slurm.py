@@ -34,6 +34,14 @@ _LAUNCHER = re.compile(
 )
 
 
+_HEAD = re.compile(r"(?:[ \t]*(?:#.*)?\n)*")
+"""What sbatch reads for its options: up to the first command."""
+_DIRECTIVE = re.compile(
+    r"^#SBATCH[ \t]+(--?[A-Za-z][\w-]*)(?:[= \t]*)(.*?)(?:[ \t]#.*)?$", re.MULTILINE
+)
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+))")
+
+
 @dataclass(frozen=True, slots=True)
 class EarlyExpansion:
     """A variable of a task that the batch script expands.
@@ -78,6 +86,7 @@ def slurm(name: str, text: str) -> Iterator[LintFinding]:
     """Judge a batch script; nothing for any other text."""
     if "#SBATCH" not in text:
         return
+    yield from _verbatim(name, text)
     told, tasks = _NODES.search(text), _TASKS.search(text)
     nodes = 1 if told is None else int(told[1])
     each = 1 if tasks is None else int(tasks[1])
@@ -92,6 +101,15 @@ def slurm(name: str, text: str) -> Iterator[LintFinding]:
             continue
         if launcher[1] != "1":
             yield _finding(name, text, start, "--ntasks-per-node", "launchers_multiply", tasks=each)
+
+
+def _verbatim(name: str, text: str) -> Iterator[LintFinding]:
+    """Variables in the lines that sbatch itself reads; no shell has seen these."""
+    for line in _DIRECTIVE.finditer(text, 0, _HEAD.match(text).end()):  # type: ignore[union-attr]
+        if (found := _VARIABLE.search(line[2])) is not None:
+            variable = found[1] or found[2]
+            at = line.start()
+            yield _finding(name, text, at, line[1], "directive_verbatim", variable=variable)
 
 
 def _alone(command: str) -> bool:

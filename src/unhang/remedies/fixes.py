@@ -130,8 +130,9 @@ class _FixWriter:
             deep = form in (PatchLanguage.YAML, PatchLanguage.JSON, PatchLanguage.PYTHON)
             patch = write_settings(form, nested(values) if deep else values, recipe.call)
         return self._fix(
-            cure, form, patch, place=recipe.place, risk=recipe.risk, note=self._note(framework)
-        )
+            cure, form, patch, place=recipe.place, risk=recipe.risk, title=recipe.title,
+            note=self._note(framework),
+        )  # fmt: skip
 
     def _note(self, written_for: Framework) -> str:
         """Why the answer is plain PyTorch, where it is."""
@@ -163,6 +164,7 @@ class _FixWriter:
         *,
         place: str,
         risk: str | None,
+        title: str | None = None,
         note: str = "",
         told: Mapping[str, object] | None = None,
         recipe: Recipe | None = None,
@@ -175,9 +177,10 @@ class _FixWriter:
         )
         one_node = self._case.hosts and cure is Cure.EXCLUDE_NODE
         values = {"place": place or form.value, **(told or {})}
+        title = "named" if told else title
         return Fix(
             title=Message(
-                key=f"fix.{cure.value}.title.named" if told else f"fix.{cure.value}.title",
+                key=f"fix.{cure.value}.title.{title}" if title else f"fix.{cure.value}.title",
                 values=values,
             ),
             kind=(recipe.kind if recipe is not None else None) or kind_of(cure),

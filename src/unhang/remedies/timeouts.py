@@ -8,6 +8,7 @@ groups themselves are changed after they were made.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Fix, FixKind
@@ -144,6 +145,8 @@ def _for_variant(case: RemedyContext, knob: TimeoutKnob) -> bool:
 
 
 def _by_knob(case: RemedyContext, knob: TimeoutKnob, new: NewTimeout) -> Fix:
+    if (said := knob.at_least(new.seconds)) != new.seconds:
+        new = replace(new, seconds=said, times=round(said / new.on, 1))
     patch = knob.write(new.seconds)
     if case.incident.all(GlooFault):
         patch = patch.replace('init_process_group("nccl"', 'init_process_group("gloo"')

@@ -48,6 +48,7 @@ class RecipeRow:
         phase: only where the job failed in this phase.
         since, last: releases of the framework for which it holds (knobs have their own).
         risk: the sentence `fix.<cure>.risk.<risk>`, where the general one does not fit.
+        title: likewise, of what is done: `fix.<cure>.title.<title>`.
         code: how a program of the user's own is changed, the first that it calls for.
     """
 
@@ -62,6 +63,7 @@ class RecipeRow:
     since: str | None = None
     last: str | None = None
     risk: str | None = None
+    title: str | None = None
     code: tuple[CodeEdit, ...] = ()
 
 

@@ -20,6 +20,9 @@ from typing import Any
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.settings.frameworks import frameworks
 
+_INSTALLED = "packages/"
+"""What stands before a package in the paths of an environment."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogMark:
@@ -98,14 +101,28 @@ def own_needles() -> tuple[str, ...]:
 def fingerprints() -> tuple[FrameworkMark, ...]:
     """Return the texts by which frameworks are known."""
     return tuple(
-        FrameworkMark(
-            needle=needle,
-            framework=row["framework"],
-            basis=row["basis"],
-            pattern=re.compile(row["pattern"]) if "pattern" in row else None,
-        )
+        mark
         for row, needle in _needles(_of_frameworks("fingerprints"))
+        for mark in (
+            FrameworkMark(
+                needle=needle,
+                framework=row["framework"],
+                basis=row["basis"],
+                pattern=re.compile(row["pattern"]) if "pattern" in row else None,
+            ),
+            *_in_a_stack(needle, row),
+        )
     )
+
+
+def _in_a_stack(needle: str, row: Mapping[str, Any]) -> Iterator[FrameworkMark]:
+    """The same package as py-spy tells it: `train (trl/trainer/sft_trainer.py:760)`."""
+    _, installed, package = needle.partition(_INSTALLED)
+    if installed and package:
+        short = re.compile(rf"\({re.escape(package)}[\w./-]+\.pyx?:\d+\)")
+        yield FrameworkMark(
+            needle=f"({package}", framework=row["framework"], basis=row["basis"], pattern=short
+        )
 
 
 def _generic() -> list[dict[str, Any]]:

@@ -231,6 +231,10 @@ class TimeoutKnob:
                 return dead
         return None
 
+    def at_least(self, seconds: int) -> int:
+        """The shortest timeout that it can say, of those that last so long."""
+        return -(-seconds // 60) * 60 if "{minutes}" in self.patch else seconds
+
     def write(self, seconds: int) -> str:
         """The patch for a timeout of that many seconds."""
         hours, rest = divmod(seconds, 3_600)

@@ -113,6 +113,19 @@ def test_files_that_contradict_each_other_are_left_alone(tmp_path: Path) -> None
     assert (tmp_path / "ds.json").read_text() == other
 
 
+def test_what_the_trainer_refuses_is_not_written_into_another_file(tmp_path: Path) -> None:
+    accelerate = "distributed_type: FSDP\nfsdp_config:\n  fsdp_state_dict_type: FULL_STATE_DICT\n"
+    weights = TRAINING + "save_only_model: true\n"
+    paths = write(tmp_path, acc__yaml=accelerate, sft__yaml=weights)
+    patch = "fsdp_config:\n  fsdp_state_dict_type: SHARDED_STATE_DICT"
+    change = fix("open-r1", "yaml", patch, "sharded_save")
+    with pytest.raises(UsageError, match="refuses SHARDED_STATE_DICT beside `save_only_model`"):
+        unhang.fix(paths, verdict(change))
+    write(tmp_path, sft__yaml=TRAINING)
+    sharded, _ = unhang.fix(paths, verdict(change)).files
+    assert sharded.after == accelerate.replace("FULL", "SHARDED")
+
+
 def test_a_configuration_within_a_script_is_changed_there(tmp_path: Path) -> None:
     gather = "zero_optimization", "stage3_gather_16bit_weights_on_model_save"
     change = fix("llama-factory", "json", json.dumps({gather[0]: {gather[1]: False}}))
@@ -323,6 +336,13 @@ python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.ppo_micro_batch_size=32
             "--batch-size 32 --accum-freq 2",
             "smaller_batch",
             "`--scale`, which open_clip does not know",
+        ),
+        (
+            "swift sft --batch_size 4 --gradient_accumulation_steps 8\n",
+            "ms-swift",
+            "--per_device_train_batch_size 4",
+            "smaller_batch",
+            r"`batch_size` is of ms-swift 2\.6 or older",
         ),
         ("megatron sft --model m", "ms-swift", "--save_only_model true", "", "starts megatron-sw"),
         (MADE_AS_TEXT, "megatron", "--async-save", "", r"line 3 runs a command .* as text"),

@@ -55,6 +55,25 @@ def test_what_each_task_gets(
     assert found(tmp_path, tasks, command) == expected
 
 
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("#SBATCH --nodes=$NUM_NODES", {"--nodes"}),
+        ("#SBATCH -N ${N}  # from the caller", {"-N"}),
+        ("#SBATCH --nodes=2  # not $NUM_NODES", set()),
+        ("#SBATCH --output=%x-%j.out", set()),
+        ("##SBATCH --nodes=$NUM_NODES", set()),
+        # Behind the first command it is text, which a shell may expand for another script.
+        ("sbatch <<EOF\n#SBATCH --nodes=$NUM_NODES\nEOF", set()),
+    ],
+)
+def test_no_shell_reads_the_options_of_sbatch(tmp_path: Path, line: str, names: set[str]) -> None:
+    script = tmp_path / "job.sbatch"
+    script.write_text(f"#!/bin/bash\n#SBATCH --gres=gpu:8\n{line}\nsrun python train.py\n")
+    found = unhang.lint(str(script)).findings
+    assert {f.setting for f in found if f.reason.key == "advice.directive_verbatim"} == names
+
+
 def test_on_one_node_the_number_of_the_node_is_right(tmp_path: Path) -> None:
     script = tmp_path / "job.sbatch"
     script.write_text("#!/bin/bash\n#SBATCH --nodes=1\nsrun run --node_rank $SLURM_NODEID\n")

@@ -30,6 +30,7 @@ def names(*texts: str) -> set[str]:
         ("1|50|Loss: 1.2345:  10%|#  | 50/500 [01:10<10:30, 1.4s/it]", "torchtune"),
         ("2026-03-02,08:20:00 | INFO | Train Epoch: 0 [ 1024/100000 (1%)]", "open_clip"),
         ("02 Mar 08:21 INFO epoch 0 evaluating [time: 3.10s, valid_score: 0.02]", "recbole"),
+        ("    _prepare_dataset (trl/trainer/sft_trainer.py:1040)", "trl"),
         ("llamafactory-cli train sft.yaml", "llama-factory"),
         ("python -m verl.trainer.main_ppo data.train_files=x", "verl"),
         ("vllm serve some/model --tensor-parallel-size 2", "vllm"),
@@ -45,6 +46,7 @@ def test_a_mark_names_its_framework(text: str, name: str) -> None:
         "args: Namespace(distributed_backend='nccl', bucket_mb=25)",
         "[INFO] something ordinary",
         "we compared lightning strikes with transformers in substations",
+        "the loss of one trainer (trl/trainer) is not that of the other",
     ],
 )
 def test_ordinary_text_names_none(text: str) -> None:

@@ -118,6 +118,13 @@ def test_a_trainer_that_dies_at_pytorchs_default_was_in_another_group() -> None:
     assert "InitProcessGroupKwargs" in first("accelerate", expired_s=600).patch
 
 
+def test_a_knob_in_minutes_says_the_minutes_that_it_writes() -> None:
+    (fix, *_) = lengthen(case("deepspeed", expired_s=10))
+    assert fix.patch.startswith("export DEEPSPEED_TIMEOUT=1 ")
+    assert (fix.title.values["new"], fix.title.values["times"]) == (60, "6")
+    assert fix.verify.values["new_ms"] == 60_000
+
+
 def test_the_trainer_of_ray_takes_rays_knob() -> None:
     fix = first("lightning", beside=frozenset({"lightning", "ray-train"}))
     assert "TorchConfig" in fix.patch

@@ -99,6 +99,7 @@ TRAPS: list[Trap] = [
     # Values that are refused, ignored, or silence the library.
     *(("NCCL_DEBUG", word, {}, E, "debug_word") for word in ("WARNING", "ERROR", "DEBUG", "1")),
     ("NCCL_DEBUG_SUBSYS", "NETWORK", {}, W, "subsystem_word"),
+    ("NCCL_DEBUG_FILE", "/tmp/nccl.%r.log", {}, W, "debug_file"),
     ("TORCH_NCCL_DESYNC_DEBUG", "on", {}, E, "boolean_word"),
     ("TORCH_NCCL_DUMP_ON_TIMEOUT", "2", {}, E, "boolean_word"),
     ("NCCL_P2P_LEVEL", "sys", {}, W, "lower_case"),

@@ -35,6 +35,7 @@ _ALGORITHMS = frozenset(
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)")
 _LOOPBACKS = frozenset({"lo", "docker0", "virbr0"})
 _DEFAULT_BUFFER = 4 * 1024 * 1024
+_EXPANDED = re.compile(r"%\w|%%")
 
 
 def check(given: Given) -> Iterator[SettingVerdict]:
@@ -69,6 +70,16 @@ def _debug(given: Given) -> Iterator[SettingVerdict]:
             replacement="NCCL_DEBUG=WARN",
             mechanical=given.value.lower() in _DEBUG_WORDS,
         )
+
+
+def _debug_file(given: Given) -> Iterator[SettingVerdict]:
+    """Of what may follow a percent sign NCCL knows the host and the process."""
+    words = _EXPANDED.findall(given.value)
+    unknown = [word for word in words if word not in ("%%", "%h", "%p")]
+    if unknown and "%p" not in words:
+        use = f"NCCL_DEBUG_FILE={given.value.replace(unknown[0], '%h.%p', 1)}"
+        told = ", ".join(dict.fromkeys(unknown))
+        yield say(given, "CFG108", Severity.WARNING, "debug_file", replacement=use, words=told)
 
 
 def _algo(given: Given) -> Iterator[SettingVerdict]:
@@ -226,6 +237,7 @@ def _subsystems(given: Given) -> Iterator[SettingVerdict]:
 
 _CHECKS: Mapping[str, Check] = {
     "NCCL_DEBUG": _debug,
+    "NCCL_DEBUG_FILE": _debug_file,
     "NCCL_DEBUG_SUBSYS": _subsystems,
     "NCCL_ALGO": _algo,
     "NCCL_PROTO": _proto,
