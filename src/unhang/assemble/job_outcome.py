@@ -79,8 +79,13 @@ _MIDDLE = frozenset({Phase.LOAD, Phase.EVAL, Phase.GENERATE, Phase.DATA, Phase.C
 
 
 def _goes_on(words: Finished, own: Sequence[Event]) -> bool:
-    """Whether the last that their log shows, after them, is such work, begun and not ended."""
+    """Whether the last that their log shows, after them, is such work, begun and not ended.
+
+    Where rank 0 has left and its store with it, the work that was begun last has ended untold.
+    """
     later = [e for e in own if (e.source.line or 0) > (words.source.line or 0)]
+    if any(isinstance(e, StoreFault) and e.problem is StoreProblem.PEER_CLOSED for e in later):
+        return False
     marks = [e for e in later if isinstance(e, (PhaseMark, Progress, Finished))]
     last = marks[-1] if marks else None
     return isinstance(last, PhaseMark) and last.edge is PhaseEdge.BEGIN and last.phase in _MIDDLE

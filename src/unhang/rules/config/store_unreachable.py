@@ -29,7 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import StoreFault, StoreProblem
+from unhang.model.events import Progress, StoreFault, StoreProblem
+from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.finding import Collect
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
@@ -57,8 +58,9 @@ _CONNECTION = Collect.of("store_connection")
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the store that could not be reached."""
-    unreached = faults(incident, _UNREACHED) or _refused_to_the_end(incident)
-    if not unreached:
+    tried = faults(incident, _UNREACHED) or faults(incident, [StoreProblem.CONNECT_REFUSED])
+    unreached = [fault for fault in tried if not _lived_through(incident, fault)]
+    if not unreached or (unreached[0].problem not in _UNREACHED and len(unreached) < _MANY):
         return
     first = unreached[0]
     against = why_echo(incident, first) or why_under_way(incident, first)
@@ -77,12 +79,10 @@ def check(incident: Incident) -> Iterator[Finding]:
     )
 
 
-def _refused_to_the_end(incident: Incident) -> list[StoreFault]:
-    """Attempts that failed again and again, and nothing worked after them."""
-    refused = faults(incident, [StoreProblem.CONNECT_REFUSED])
-    if len(refused) < _MANY or order.works_after(incident, refused[-1]):
-        return []
-    return refused
+def _lived_through(incident: Incident, fault: StoreFault) -> bool:
+    """Whether steps followed it: one may be another start's, or another rank's that came in."""
+    later = {p.done for p in incident.all(Progress) if order.is_before(fault, p) is True}
+    return len(later) >= STATES_OF_WORK
 
 
 def _claim(unreached: list[StoreFault]) -> Message:

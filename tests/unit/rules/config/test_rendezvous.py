@@ -96,6 +96,11 @@ def test_after_steps_of_training_it_is_no_start_up(rule: Rule, fault: Event) -> 
     assert cause_of(rule, fault, bar(Phase.TRAIN, line=9)).strength is not Strength.HINTS
 
 
+def test_a_store_that_many_steps_followed_was_reached() -> None:
+    steps = [bar(Phase.TRAIN, done=n, line=9 + n) for n in range(1, 9)]
+    assert list(store_unreachable.check(incident(UNREACHED, *steps))) == []
+
+
 def test_the_owner_of_the_key_is_late_not_the_one_that_gives_up() -> None:
     findings = list(owner_late.check(incident(LATE)))
     assert {f.cause for f in findings} == {None, Cause.RENDEZVOUS}
