@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from unhang.architectures import tell_contents
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, Outcome
 from unhang.model.finding import Collect, Finding
+from unhang.model.ids import NO_RANKS
 from unhang.model.incident import Call
 from unhang.model.likely import CountedSign
 from unhang.model.provenance import Message, Provenance
@@ -301,9 +302,10 @@ class _ViewWriter:
             return
         coverage = diagnosis.coverage
         silent = coverage.ranks_silent - frozenset().union(*(s.ranks for s in diagnosis.standings))
+        blamed = diagnosis.culprits if diagnosis.outcome is Outcome.CAUSE else NO_RANKS
         for key, ranks in (
-            ("unseen.silent", silent - diagnosis.culprits),
-            ("unseen.silent_culprit", silent & diagnosis.culprits),
+            ("unseen.silent", silent - blamed),
+            ("unseen.silent_culprit", silent & blamed),
         ):
             if ranks:
                 yield self.say(key, ranks=ranks)

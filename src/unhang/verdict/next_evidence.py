@@ -45,12 +45,13 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
         yield _collect("detail")
     if _never_completed(incident):
         yield _collect("nccl_info")
-    if incident.calls:
+    size = incident.coverage.world_size
+    dumped = incident.coverage.sources.get("flight_recorder", 0)
+    if incident.calls and (size is None or dumped < size):
         yield _collect("flight_recorder", variable=_recorder_variable(incident))
     if _is_dead(incident):
         yield from _of_the_dead(incident)
         return
-    size = incident.coverage.world_size
     if size is None or len(stood) < size:
         yield _collect("stacks")
     if not incident.open_phases:

@@ -120,7 +120,7 @@ def test_what_was_not_seen() -> None:
 def test_of_a_culprit_that_signed_no_line_the_view_says_so() -> None:
     told = replace(slow_save(), culprits=ranks(4))
     assert english(told).unseen[0] == (
-        "no line is signed by rank 4: the verdict rests on the other lines"
+        "no line is signed by rank 4: the verdict rests on other evidence"
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.small_dumps import dumps
 from unhang.api import diagnose
 from unhang.live.messages.job_snapshot import SCHEMA, JobSnapshot, Stage, Suspicion, SuspicionReason
 from unhang.model.codec import document
@@ -52,3 +53,17 @@ def test_stacks_and_lines_are_asked_of_those_ranks_only_that_left_none(
     assert {collect.what.key for collect in diagnosis.collect_next} == asked
     unseen = view_of(diagnosis, "en", SCREEN).unseen
     assert any(sentence.startswith("no line is ") for sentence in unseen) is silent
+
+
+@pytest.mark.parametrize("given", [4, 3])
+def test_dumps_are_asked_for_unless_every_rank_left_one(tmp_path: Path, given: int) -> None:
+    dumps(tmp_path, **({} if given == 4 else {"r2": 0}))
+    line = (
+        "[rank{0}]:[E] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7,"
+        " OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600000 milliseconds"
+        " before timing out.\n"
+    )
+    (tmp_path / "out.log").write_text("".join(line.format(rank) for rank in (0, 1, 3)))
+    diagnosis = diagnose(str(tmp_path))
+    asked = {collect.what.key for collect in diagnosis.collect_next}
+    assert ("collect.flight_recorder.what" in asked) is (given < 4), (asked, diagnosis.outcome)

@@ -58,9 +58,10 @@ _CONNECTION = Collect.of("store_connection")
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the store that could not be reached."""
-    tried = faults(incident, _UNREACHED) or faults(incident, [StoreProblem.CONNECT_REFUSED])
+    tried = faults(incident, _UNREACHED)
     unreached = [fault for fault in tried if not _lived_through(incident, fault)]
-    if not unreached or (unreached[0].problem not in _UNREACHED and len(unreached) < _MANY):
+    unreached = unreached or _refused_to_the_end(incident)
+    if not unreached:
         return
     first = unreached[0]
     against = why_echo(incident, first) or why_under_way(incident, first)
@@ -77,6 +78,14 @@ def check(incident: Incident) -> Iterator[Finding]:
         evidence=unreached,
         collect=(_CONNECTION,),
     )
+
+
+def _refused_to_the_end(incident: Incident) -> list[StoreFault]:
+    """Attempts that failed again and again, and nothing worked after them."""
+    refused = faults(incident, [StoreProblem.CONNECT_REFUSED])
+    if len(refused) < _MANY or order.works_after(incident, refused[-1]):
+        return []
+    return refused
 
 
 def _lived_through(incident: Incident, fault: StoreFault) -> bool:
