@@ -24,7 +24,7 @@ BESIDE = $(MAKE) --no-print-directory --jobs=$(WORKERS) --output-sync=target
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs pictures site sbom chinese clean
+.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs pictures site sbom chinese release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -139,6 +139,9 @@ site: $(DEV) ## build the pages of docs/ as a site: site/index.html
 sbom: $(DEV) ## write what a release is made of: dist/unhang.cdx.json (CycloneDX)
 	@mkdir -p dist
 	$(BIN)/python tools/sbom.py fast fleet gpu live mcp ray remote screens > dist/unhang.cdx.json
+
+release: $(DEV) ## build the wheel, and ask it for verdicts on each of PYTHONS, with old packages, too (needs uv)
+	$(BIN)/python tools/release.py $(or $(PYTHONS),3.10 3.11 3.12 3.13 3.14)
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

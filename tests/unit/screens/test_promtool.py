@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import socket
 import subprocess
+import threading
+import time
+import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +77,63 @@ def test_the_exposition_is_as_prometheus_wants_it(tmp_path: Path) -> None:
         [PROMTOOL, "check", "metrics"], input=text, capture_output=True, check=False
     )
     assert not read.returncode, (read.stdout + read.stderr).decode()
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("prometheus") is None, reason="needs Prometheus")
+def test_the_server_loads_the_rules_scrapes_a_run_and_fires(tmp_path: Path) -> None:
+    run_folder(tmp_path / "run", [hanging()])
+    exposed = metrics(Feed(tmp_path / "run"), Redactor())
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(exposed)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    page = HTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=page.serve_forever, daemon=True).start()
+    target = f"127.0.0.1:{page.server_port}"
+    scraped = {"job_name": "unhang", "static_configs": [{"targets": [target]}]}
+    often = {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
+    config = tmp_path / "prometheus.yml"
+    config.write_text(
+        yaml.safe_dump({"global": often, "rule_files": [str(RULES)], "scrape_configs": [scraped]})
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = ["prometheus", f"--config.file={config}", f"--web.listen-address={address}"]
+    command.append(f"--storage.tsdb.path={tmp_path / 'data'}")
+    with (
+        (tmp_path / "server.log").open("w") as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as server,
+    ):
+        try:
+            firing: set[str] = set()
+            while "TrainingHangs" not in firing:
+                assert server.poll() is None, (tmp_path / "server.log").read_text()
+                time.sleep(0.3)  # the guard of all tests ends what never fires
+                firing = _firing(address)
+        finally:
+            server.terminate()
+            page.shutdown()
+            page.server_close()
+    assert "UnhangGoneQuiet" not in firing
+
+
+def _firing(address: str) -> set[str]:
+    """Names of the alerts that fire; none as long as the server is not up."""
+    try:
+        with urllib.request.urlopen(f"http://{address}/api/v1/alerts", timeout=5) as answer:
+            alerts = json.load(answer)["data"]["alerts"]
+    except OSError:
+        return set()
+    return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
 
 def promtool_test(

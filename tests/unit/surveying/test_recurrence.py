@@ -72,6 +72,14 @@ def test_a_busy_host_is_not_a_bad_one() -> None:
     assert recurring_hosts(many + few).found == ()
 
 
+def test_what_is_expected_of_a_host_follows_from_its_hours() -> None:
+    bad = [job(number, ("bad",), ("bad",)) for number in range(6)]
+    others = [job(10 + number, (f"host{number}",)) for number in range(94)]
+    (one,) = recurring_hosts([*bad, *others]).found
+    assert isclose(one.expected, 6 * 6 / 100)
+    assert (one.failures, one.jobs) == (6, 6)
+
+
 def test_an_exception_of_the_program_is_nobodys_host() -> None:
     made = [job(i, ("a", "b"), ("a",), cause="rank_exception") for i in range(50)]
     assert recurring_hosts(made).found == ()

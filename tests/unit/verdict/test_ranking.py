@@ -19,6 +19,7 @@ from unhang.model.events import (
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.provenance import Message, Origin
+from unhang.verdict import ranking
 from unhang.verdict.ranking import THRESHOLD, rank
 
 
@@ -187,3 +188,8 @@ def test_in_a_job_of_one_process_rank_0_is_everybody() -> None:
     pair = replace(alone, world_size=2)
     assert rank(incident(pair), [finding(Cause.GPU_HARDWARE, Strength.PROVES)]).culprits == NO_RANKS
     assert rank(incident(alone), [finding(Cause.RENDEZVOUS, Strength.PROVES)]).culprits == NO_RANKS
+
+
+def test_confidence_is_a_share_that_a_rival_lowers() -> None:
+    for strength in Strength:
+        assert 0 < ranking._CONTESTED[strength] < ranking._ALONE[strength] < 1

@@ -54,6 +54,8 @@ from unhang.waitgraph import analyse
 _MANY = 64
 """From so many ranks on not every single report leads to a new judgement."""
 _PAUSE_S = 0.5
+_RANKS_PER_S = 8_192
+"""So many are judged again in a second: of the largest jobs each once for each of its reports."""
 _ASK_S = 1.0
 """Ranks that wait among themselves for so long are asked for dumps."""
 _ASK_AGAIN_S = 10.0
@@ -154,7 +156,8 @@ class Monitor:
         return actions
 
     def _is_due(self, now: float) -> bool:
-        pause_s = _PAUSE_S if len(self._roster.by_rank) > _MANY else 0.0
+        ranks = len(self._roster.by_rank)
+        pause_s = max(_PAUSE_S, ranks / _RANKS_PER_S) if ranks > _MANY else 0.0
         return now - self._judged_s >= pause_s
 
     def _judge(self, now: float) -> list[Action]:

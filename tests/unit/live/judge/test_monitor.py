@@ -173,6 +173,16 @@ def test_a_rank_of_the_largest_jobs_whose_nodes_report_seldom_is_named_as_well(
         assert not watched.confirmed
 
 
+@pytest.mark.parametrize(("ranks", "pause_s"), [(8, 0.0), (1_024, 0.5), (16_384, 2.0)])
+def test_the_larger_a_job_the_longer_between_two_judgements(ranks: int, pause_s: float) -> None:
+    monitor = Monitor()
+    anyone: Any = None
+    monitor._roster.by_rank = dict.fromkeys(map(Rank, range(ranks)), anyone)
+    monitor._judged_s = 100.0
+    assert monitor._is_due(100.0 + pause_s)
+    assert pause_s == 0.0 or not monitor._is_due(100.0 + pause_s - 0.1)
+
+
 @pytest.mark.parametrize("counted", [True, False])
 def test_two_ranks_of_one_fate_are_named_together(counted: bool) -> None:
     job = Job(train([(AT, 2, ("stop",)), (AT, 5, ("stop",))]), world=8, counted=counted)
