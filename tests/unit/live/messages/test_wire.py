@@ -40,7 +40,9 @@ REPORT = NodeReport(
     wall_s=1.5,
     mono_s=2.5,
     processes=(
-        ProcessReport(beat=BEAT, facts=ProcessFacts(alive=False, signal=9), beats=3, beat_age_s=4),
+        ProcessReport(
+            beat=BEAT, facts=ProcessFacts(alive=False, signal=9, dumps=True), beats=3, beat_age_s=4
+        ),
     ),
     lost=(Loss.of("events_unwritten", why="No space left on device"),),
 )
