@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from unhang.architectures import Architecture
 from unhang.assemble import assemble
@@ -244,12 +245,13 @@ def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
     diagnosis = replace(diagnosis, signs=signs, likely=likely)
     fixes, rejected = guard.call("remedies", ((), ()), suggest, incident, diagnosis)
     stuck = diagnosis.call
+    told = partial(tell, incident, ended_well=diagnosis.outcome is Outcome.HEALTHY)
     return replace(
         diagnosis,
         contents=() if stuck is None else guard.call("contents", (), contents_of, stuck, models),
         fixes=fixes,
         advice_rejected=rejected,
-        story=guard.call("story", (), tell, incident),
+        story=guard.call("story", (), told),
         collect_next=guard.call("advice", (), advise, incident, diagnosis),
         statements=guard.call("statements", (), hear, incident, diagnosis, judgement.findings),
         standings=incident.standings,

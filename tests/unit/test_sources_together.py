@@ -149,3 +149,16 @@ def test_reports_that_find_nothing_say_nothing(tmp_path: Path) -> None:
     diagnosis = unhang.diagnose(str(tmp_path))
     assert diagnosis.outcome in {Outcome.UNDETERMINED, Outcome.HEALTHY}
     assert (diagnosis.candidates, diagnosis.statements, diagnosis.warnings) == ((), (), ())
+
+
+@pytest.mark.parametrize(("device", "tied"), [("47:00.0", True), ("9b:00.0", False)])
+def test_a_kernel_log_is_tied_by_the_gpu_that_the_iommu_stopped(
+    device: str, tied: bool, tmp_path: Path
+) -> None:
+    ready = "node1:47:56 [0] NCCL INFO comm 0x2 rank 0 nranks 2 cudaDev 0 busId 47000 - Init "
+    (tmp_path / "job.log").write_text(f"{ready}START\n{ready}COMPLETE\n")
+    (tmp_path / "dmesg.txt").write_text(
+        f"[ 8121.44] nvidia 0000:{device}: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x2c]\n"
+    )
+    found = unhang.diagnose(str(tmp_path))
+    assert [c.cause for c in found.candidates] == [Cause.P2P_FAULT] * tied

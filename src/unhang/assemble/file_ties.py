@@ -1,4 +1,4 @@
-"""What ties two files to one job: a host, an identifier, a place in a series, a time.
+"""What ties two files to one job: a host, an identifier, a GPU, a place in a series, a time.
 
 A job may leave many thousand files, so they are not compared by pairs: files that share a word are
 sorted by time, and neighbours are joined.
@@ -57,6 +57,8 @@ def all_tied(job: Iterable[str], files: Sequence[GivenFile]) -> set[str]:
     for alike in _of_one_stream(files, dated):
         _join(groups, alike, _FAR_S, undated=True)
     for alike in _sharing(dated, [file.pids for file in files]):
+        _join(groups, alike, _FAR_S, undated=True, apart=_on_hosts)
+    for alike in _sharing(dated, [file.devices for file in files]):
         _join(groups, alike, _FAR_S, undated=True, apart=_on_hosts)
     _join(groups, dated, _NEAR_S, apart=_by_chance)
     given = (file.name for file in files if file.of_a_run)  # somebody gave it for this job

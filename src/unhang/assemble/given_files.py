@@ -30,6 +30,7 @@ from unhang.model.events import (
     HoldUp,
     HostReport,
     KernelEvent,
+    KernelProblem,
     LinesDropped,
     LinkLoad,
     ModelMismatch,
@@ -50,6 +51,7 @@ from unhang.model.events import (
 )
 from unhang.model.events.lifecycle import state_of_work
 from unhang.model.events.meaning import Role, Witness
+from unhang.model.pci import pci_address
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
 
@@ -102,6 +104,7 @@ class GivenFile:
 
     Attributes:
         places: in code, where exceptions were raised through.
+        devices: PCI addresses of the job's GPUs, or of what an IOMMU stopped.
         unread: lines that look like a failure, whatever kind of file they stand in.
         written: people wrote it.
         shows: it is a short text that shows lines of others: a page, a search, a script.
@@ -117,6 +120,7 @@ class GivenFile:
     ids: set[str] = field(default_factory=set)
     ranks: set[int] = field(default_factory=set)
     places: set[tuple[str, int]] = field(default_factory=set)
+    devices: set[str] = field(default_factory=set)
     days: list[Instant] = field(default_factory=list)
     saved: Instant | None = None
     written: bool = False
@@ -209,6 +213,14 @@ class GivenFile:
         return bool(told) and all(isinstance(event, KernelEvent) for event in told)
 
 
+def _device(event: Event) -> str | None:
+    """The address by which a fault of the IOMMU and the job whose GPU had it may be tied."""
+    if isinstance(event, KernelEvent) and event.problem is KernelProblem.IOMMU_FAULT:
+        return pci_address(event.device or "")
+    gpu = event.bus_id if isinstance(event, (CommunicatorStage, GpuState)) else None
+    return None if gpu is None else pci_address(gpu)
+
+
 def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[str, GivenFile]:
     """What the events of each artifact tell of whose it is, by its name."""
     files = {a.name: GivenFile(a.name, size=a.size_bytes or 0) for a in artifacts}
@@ -228,6 +240,8 @@ def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[
         file.hosts.update(_short(host) for host in told if isinstance(host, str) and host)
         numbers = (origin.pid, getattr(event, "pid", None))
         file.pids.update(pid for pid in numbers if isinstance(pid, int) and pid > 1)
+        if (device := _device(event)) is not None:
+            file.devices.add(device)
         if origin.rank is not None:
             file.ranks.add(int(origin.rank))
         if isinstance(event, CommunicatorStage) and event.comm_id is not None:

@@ -16,6 +16,7 @@ Reads, with or without `host kernel:` and a time in front::
     INFO: task python3:4711 blocked for more than 122 seconds.
     nfs: server 10.0.0.9 not responding, still trying
     DMAR: [DMA Read] Request device [3b:00.0] fault addr …
+    nvidia 0000:3b:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x2c address=… flags=…]
 
 Traps: Xid 45 is the clean-up of an earlier Xid; the process named in an Xid line is whoever touched
 the GPU, not the cause; corrected PCIe errors and `OK` lines of NFS are no faults.
@@ -47,6 +48,8 @@ _PATTERNS = patterns_of(KernelProblem, "unhang.parsers", "data/kernel_log.toml")
 """By problem; the first pattern that matches a line reads it."""
 
 _FELL_OFF_BUS = 79
+_AT = re.compile(r"device[ =]\[?((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d)")
+"""The device that the IOMMU stopped."""
 _KEPT_PER_FACT = 3
 _DETAIL_LIMIT = 240
 
@@ -94,6 +97,8 @@ def _event(line: Line, problem: KernelProblem, match: re.Match[str]) -> KernelEv
     )
     if problem is _P.XID:
         event = _with_xid(event, what)
+    if problem is _P.IOMMU_FAULT and event.device is None and (at := _AT.search(what)) is not None:
+        event = replace(event, device=at[1])
     if problem is _P.OOM_KILL and (rss := _RSS.search(what)) is not None:
         event = replace(event, rss_bytes=int(rss["kb"]) * 1024)
     host = _HOST.search(line.text)

@@ -16,9 +16,13 @@ from unhang.model.time import Instant, format_instant
 _MOST = 8
 
 
-def tell(incident: Incident) -> tuple[StoryItem, ...]:
-    """Return at most `_MOST` steps: what was under way, who failed, who waited, who was closed."""
-    steps = [*_stops(incident), *_phases(incident), *_failures(incident), *_calls(incident)]
+def tell(incident: Incident, *, ended_well: bool = False) -> tuple[StoryItem, ...]:
+    """Return at most `_MOST` steps: what was under way, who failed, who waited, who was closed.
+
+    In a job that ended well nothing is under way.
+    """
+    under_way = () if ended_well or incident.finished else _phases(incident)
+    steps = [*_stops(incident), *under_way, *_failures(incident), *_calls(incident)]
     places = {e.source: place for place, e in enumerate(incident.events)}
     steps.sort(key=lambda step: places.get(step.item.evidence, len(places)))
     return tuple(step.item for step in _in_time(steps)[:_MOST])
@@ -71,8 +75,7 @@ def _stops(incident: Incident) -> Iterator[_TimedStep]:
 
 
 def _phases(incident: Incident) -> Iterator[_TimedStep]:
-    begun = () if incident.finished else (p for p in incident.open_phases if p.unfinished)
-    for phase in islice(begun, 2):
+    for phase in islice((p for p in incident.open_phases if p.unfinished), 2):
         ranks = NO_RANKS if phase.rank is None else frozenset({phase.rank})
         lasted_s = 0.0 if phase.lasted_s is None else phase.lasted_s
         key = "story.phase_lasted" if lasted_s >= 1 else "story.phase"

@@ -69,6 +69,9 @@ def test_work_that_was_under_way_is_told_with_what_it_was() -> None:
 def test_only_work_that_was_begun_and_not_ended_is_in_progress() -> None:
     mark = begun(Phase.SAVE, edge=PhaseEdge.DURING, when=1)
     assert keys(mark, timeout(1, when=600, global_rank=1, line=2)) == ["story.timeout_after"]
+    saving = incident(begun(Phase.SAVE, when=1))
+    assert len(tell(saving)) == 1
+    assert tell(saving, ended_well=True) == ()
 
 
 def test_a_healthy_job_has_no_story() -> None:

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import (
+    CommunicatorStage,
     DeviceFault,
     DeviceProblem,
     KernelEvent,
@@ -42,7 +43,9 @@ from unhang.model.events import (
 )
 from unhang.model.events.base import Seen
 from unhang.model.incident import Manner
+from unhang.model.pci import pci_address
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.model.stack_states import Doing
 from unhang.rules.shared import consequences, order, rivals, speakers
 
 _FAR_LESS = 0.5
@@ -82,7 +85,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         if not incident.finished:
             yield _of_measure(incident, slow[-1], faults)
     elif faults:
-        sure = Strength.SUPPORTS if incident.calls else Strength.HINTS
+        sure = Strength.SUPPORTS if _is_stuck(incident, faults) else Strength.HINTS
         yield _finding(
             incident,
             faults,
@@ -94,6 +97,15 @@ def check(incident: Incident) -> Iterator[Finding]:
                 " the program.",
             ),
         )
+
+
+def _is_stuck(incident: Incident, faults: list[KernelEvent]) -> bool:
+    """Whether a call timed out; or processes wait by their stacks, on GPUs that had the faults."""
+    waits = any(s.doing in (Doing.WAITS, Doing.DEVICE) for s in incident.stances)
+    gpus = {pci_address(c.bus_id or "") for c in incident.all(CommunicatorStage)} - {None}
+    return bool(incident.calls) or (
+        waits and any(pci_address(fault.device or "") in gpus for fault in faults)
+    )
 
 
 def _is_slow(measured: PeerPathMeasured) -> bool:

@@ -456,6 +456,21 @@ class TestPeerAccess:
         (finding,) = judge_text(PEER_ACCESS, timed_out(0), **{"dmesg.txt": line})
         assert finding.strength is Strength.SUPPORTS
 
+    @pytest.mark.parametrize(("device", "sure"), [("47:00.0", True), ("9b:00.0", False)])
+    def test_iommu_faults_of_a_gpu_on_which_somebody_waits(self, device: str, sure: bool) -> None:
+        start = info("comm 0x2 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 47000 - Init COMPLETE")
+        stack = (
+            "Process 4711: python run.py\nPython v3.10.12 (/usr/bin/python)\n\n"
+            'Thread 4711 (active): "MainThread"\n'
+            "    barrier (torch/distributed/distributed_c10d.py:3685)\n    main (run.py:9)\n"
+        )
+        fault = (
+            f"[ 8121.44] DMAR: [DMA Write NO_PASID] Request device [{device}] fault addr 0xb8f0"
+            " [fault reason 0x05] PTE Write access is not set"
+        )
+        found = judge_text(PEER_ACCESS, start, **{"pyspy.txt": stack, "dmesg.txt": fault})
+        assert [f.strength is Strength.SUPPORTS for f in found] == [sure]
+
     @pytest.mark.parametrize(
         ("direct", "may", "slow"),
         [(0.9, "CAN", True), (24.6, "CAN", False), (0.9, "CANNOT", False)],

@@ -1,5 +1,7 @@
 """A checkpoint still being saved or loaded at the time-out."""
 
+import pytest
+
 from support.builders import timeout
 from support.phase_builders import bar, begun, findings, stack, strength
 from unhang.model.finding import Strength
@@ -47,6 +49,16 @@ def test_a_collective_of_the_model_without_times_is_a_hint() -> None:
 def test_a_save_that_began_after_the_others_waited_is_a_hint() -> None:
     events = (begun(Phase.SAVE, when=0), timeout(4, numel=1, line=2, when=120))
     assert strength(check, *events) is Strength.HINTS
+
+
+@pytest.mark.parametrize(("last", "sure"), [(395, Strength.SUPPORTS), (200, Strength.HINTS)])
+def test_a_short_save_that_kept_on_until_the_alarm_did_not_hang(
+    last: float, sure: Strength
+) -> None:
+    """The wait of 600 s is longer than it; each sign of it comes some 20 s after the one before."""
+    signs = [begun(Phase.SAVE, 0, line=n, when=last - 20 * (9 - n)) for n in range(1, 10)]
+    waits = [timeout(r, numel=1, line=10 + r, when=400, global_rank=r) for r in (1, 2, 3)]
+    assert strength(check, *signs, *waits) is sure
 
 
 def test_a_save_that_ended_is_over() -> None:
