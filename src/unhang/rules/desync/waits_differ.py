@@ -121,9 +121,9 @@ def _finding(
             others=ranks(back),
             count=len(front),
             op=front[0].op or front[0].frame,
-            code=front[0].code,
+            code=front[0].code or front[0].frame,
             other_op=back[0].op or back[0].frame,
-            other_code=back[0].code,
+            other_code=back[0].code or back[0].frame,
         ),
         why=say(
             "DSY201.why_new",
