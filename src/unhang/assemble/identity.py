@@ -317,6 +317,8 @@ class Identity:
         several = any(isinstance(e, WorldSeen) and e.node_rank for e in events)
         if self._counted_apart or several:
             return False
+        if self._world_size is not None and self._each == self._world_size:
+            return True
         locals_seen = {lo for _, lo, _, _ in map(process_of, events) if lo is not None}
         if self._world_size is not None:
             return self._fits_one_host(max(map(int, locals_seen), default=-1))

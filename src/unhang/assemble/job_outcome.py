@@ -28,6 +28,7 @@ from unhang.model.events import (
     StoreProblem,
     ThreadStack,
     VersionSeen,
+    WatchdogStuck,
 )
 from unhang.model.events.lifecycle import (
     LONG_AT_WORK,
@@ -105,6 +106,8 @@ def has_finished(events: Sequence[Event]) -> bool:
     One rank's last word is none of the job's where work goes on, or where the launcher then sees
     another process leave with an error.
     """
+    if _nobody_leaves(events):
+        return False
     last = max(
         (i for i, e in enumerate(events) if isinstance(e, Finished) and e.whole_job), default=None
     )
@@ -120,6 +123,12 @@ def has_finished(events: Sequence[Event]) -> bool:
         (isinstance(e, Progress) and _under_way(e)) or (isinstance(e, ProcessEnded) and _failed(e))
         for e in later
     )
+
+
+def _nobody_leaves(events: Sequence[Event]) -> bool:
+    """Whether the watchdogs of all ranks that speak stand still: the job hangs, done or not."""
+    stuck = {e.origin.rank for e in events if isinstance(e, WatchdogStuck)} - {None}
+    return len(stuck) > 1 and {e.origin.rank for e in events} - {None} <= stuck
 
 
 def _stopped_before(events: Sequence[Event], end: int) -> bool:
@@ -185,12 +194,12 @@ def _outlives_its_trouble(log: Sequence[Event]) -> bool:
 
 
 def _is_of_the_end(event: Event) -> bool:
-    """Whether it only says that others are gone: all are leaving."""
+    """Whether it only says that others are gone, or that one does not leave: all are leaving."""
     if isinstance(event, StoreFault):
         return event.problem is StoreProblem.PEER_CLOSED
     if isinstance(event, PythonException):  # of a helper, or of whoever ended what was left
         return event.thread is not None or event.kind is ExceptionKind.INTERRUPTED
-    return isinstance(event, (GlooFault, NcclFailure))
+    return isinstance(event, (GlooFault, NcclFailure, WatchdogStuck))
 
 
 def _long_at_work_since(events: Sequence[Event], last: int) -> int:

@@ -8,6 +8,7 @@ Reads::
     node 5aa1 is being drained: DRAIN_NODE_REASON_PREEMPTION
     Normal  ScaleDown  pod/train-3  deleting pod for node scale down
     Scheduled event: Preempt for virtual machine gpu-7
+    i-0c3f9a    instance-terminated-no-capacity    2022-05-09T22:39:21+00:00
 
 Traps: an idle host that is removed had no work of the job, unless its death is told next; a node of
 a graph is no host; a host that is drained because it is ill failed by itself; words like
@@ -41,6 +42,11 @@ _TAKES = re.compile(
     rf"|\bpreempted=TRUE\b|\bDRAIN_NODE_REASON_PREEMPTION\b",
     re.IGNORECASE,
 )
+_CODES = re.compile(
+    r"\binstance-(?:terminated|stopped)-(?:by-price|no-capacity|capacity-oversubscribed)\b"
+    r"|\bmarked-for-(?:termination|stop)\b|\bcompute\.instances\.preempted\s+\S{0,120}instances/"
+)
+"""AWS's status codes of spot requests (EC2 User Guide, 2026-11), and GCP's operation."""
 _ENDS = re.compile(
     rf"\b(?:remov|terminat|delet|releas|stopp?|shutt?)(?:ing|ed|s)?\b(?: down)?\s(?:\S{{1,40}} )"
     rf"{{0,3}}?{_HOST}\b"
@@ -78,8 +84,10 @@ class HostTakenParser(LineParser, name="host-taken"):
             yield self._idle
             self._idle = None
         told = line.says(_TAKES, within=True)
-        if told is None and _KEEPER.search(line.raw) and line.context is LineContext.MESSAGE:
-            told = _TAKES.search(line.text) or _ENDS.search(line.text)
+        if told is None and line.context is LineContext.MESSAGE:
+            told = _CODES.search(line.text)
+            if told is None and _KEEPER.search(line.raw):
+                told = _TAKES.search(line.text) or _ENDS.search(line.text)
         if told is not None and _OTHER.search(line.text) is None:
             stop = StopSeen(**place(line), kind=StopKind.REMOVED)
             if _IDLE.search(line.text) is None:

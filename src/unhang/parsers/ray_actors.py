@@ -10,6 +10,7 @@ Reads::
             ip: 10.0.0.2
     Task was killed due to the node running low on memory.
     The node with node id: … and address: 10.0.0.2 … has been marked dead because …
+    The node with node id: … and ip: 10.0.0.2 has been marked dead because … (Ray 1)
 
 Traps: "(1) The process is killed by SIGKILL by OOM killer …" is part of a fixed list of
 possibilities, no evidence; an actor that the driver ends (`INTENDED_…`) did not fail.
@@ -41,7 +42,7 @@ _MEMORY = re.compile(
 _MEMORY_PID = re.compile(r"pid=(?P<pid>\d{1,10})")
 _MEMORY_IP = re.compile(r"\bIP: (?P<ip>[\w.:-]{1,64})")
 _NODE = re.compile(
-    r"node with node id: \w+ and address: (?P<ip>[\w.:-]{1,64}).{0,120}has been marked dead"
+    r"node with node id: \w+ and (?:address|ip): (?P<ip>[\w.:-]{1,64}).{0,120}has been marked dead"
 )
 _NODE_DEAD = re.compile(r"because its node has died\b")
 _OWN_EXITS = frozenset({"SYSTEM_ERROR", "USER_ERROR", "NODE_OUT_OF_MEMORY"})

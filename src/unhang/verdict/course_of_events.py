@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from unhang.model.diagnosis import StoryItem
-from unhang.model.events import Event, Restarted, StopSeen
+from unhang.model.events import Event, PythonException, Restarted, StopSeen
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.incident import Call, Failure, Incident, Manner
 from unhang.model.provenance import Message, Provenance
@@ -93,11 +93,17 @@ def _failures(incident: Incident) -> Iterator[_TimedStep]:
         ranks = frozenset(f.rank for f in failures if f.rank is not None)
         key = f"story.failure.{manner.value}"
         yield _item(
-            Message(key=key, values={"count": len(failures)}),
+            Message(key=key, values={"count": len(ranks) or _processes(failures)}),
             failures[0].source,
             _printed(failures[0]),
             ranks,
         )
+
+
+def _processes(failures: Sequence[Failure]) -> int:
+    """At least how many, where no rank is named: an error of a chain is of who printed the last."""
+    told = (f.events[0] for f in failures)
+    return sum(not (isinstance(e, PythonException) and e.chained) for e in told) or 1
 
 
 def _printed(failure: Failure) -> Instant | None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unhang
+from support.feeding import feed
 from unhang.model.causes import Cause
 from unhang.model.events import StopKind, StopSeen
 from unhang.parsers.host_taken import HostTakenParser
@@ -97,3 +98,17 @@ def test_a_death_that_was_announced_is_no_crash(notice: str, cause: Cause, tmp_p
     assert unhang.diagnose(str(tmp_path)).cause is cause
     (tmp_path / "job.log").write_text("\n".join((*steps, *died, notice)) + "\n")
     assert unhang.diagnose(str(tmp_path)).cause is not Cause.EXTERNAL_STOP
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("i-0a1b2c\tinstance-terminated-by-price\t2024-05-09T22:39:21+00:00", True),
+        ("i-0a1b2c\tinstance-stopped-no-capacity\t2024-05-09T22:39:21+00:00", True),
+        ("i-0a1b2c\tmarked-for-termination\t2024-05-09T22:39:21+00:00", True),
+        ("i-0a1b2c\tinstance-terminated-by-user\t2024-05-09T22:39:21+00:00", False),
+        ("ev-1  compute.instances.preempted  eu-west4-a/instances/w-3  200  DONE", True),
+    ],
+)
+def test_clouds_tell_by_their_codes_that_a_host_was_taken(text: str, taken: bool) -> None:
+    assert bool(feed(HostTakenParser, text)) is taken

@@ -1,5 +1,7 @@
 """What happened, in the order of time."""
 
+from dataclasses import replace
+
 from support.builders import at, by, ended, incident, source, timeout
 from support.phase_builders import begun
 from unhang.model.events import (
@@ -44,6 +46,15 @@ def test_ranks_that_fail_alike_share_a_step() -> None:
     (step,) = tell(incident(raised(1, when=5, line=1), raised(2, when=6, line=2)))
     assert step.ranks == {Rank(1), Rank(2)}
     assert step.what.values["count"] == 2
+
+
+def test_prints_that_name_nobody_make_no_more_processes_of_it() -> None:
+    nameless = replace(raised(1, when=7, line=3), origin=by())
+    (step,) = tell(incident(raised(1, when=5, line=1), raised(2, when=6, line=2), nameless))
+    assert step.what.values["count"] == 2
+    chain = replace(nameless, chained=True), replace(nameless, source=source(9))
+    (step,) = tell(incident(*chain))
+    assert step.what.values["count"] == 1
 
 
 def test_a_stop_from_outside_is_told() -> None:

@@ -71,7 +71,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     if not raised:
         return
     first, exception = raised[0]
-    same = [f for f, e in raised if _alike(e, exception)]
+    alike = [(f, e) for f, e in raised if _alike(e, exception)]
+    told = {e.origin for _, e in alike if not e.chained}
+    same = [f for f, e in alike if not (e.chained and e.origin in told)]  # one process raised both
     count = max(len(same), count_nameless(first, exception))
     against = doubts.against(incident, first, exception)
     strength = Strength.HINTS if against is not None else Strength.PROVES

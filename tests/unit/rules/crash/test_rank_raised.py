@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from support.builders import ended, incident, timeout
 from support.crashes import device_fault, gone, raised, stopped, store, work
+from unhang.api import diagnose
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, Reporter, StopKind, StoreProblem
 from unhang.model.finding import Finding, Strength
@@ -219,3 +221,19 @@ def test_the_time_above_an_undated_traceback_says_little() -> None:
         timeout(0, global_rank=0, when=90_000, line=3),
     )
     assert finding.strength is Strength.PROVES
+
+
+def test_an_error_its_chain_and_its_parents_print_are_of_one_process(tmp_path: Path) -> None:
+    frame = '  File "/w/fit.py", line 70, in loop\n'
+    (tmp_path / "out.log").write_text(
+        "Command Line Args: Namespace(eval_only=False, machine_rank=0, num_gpus=4, opts=[])\n"
+        "[05/11 10:00:31 detectron2]: Rank of current process: 0. World size: 4\n"
+        f"Traceback (most recent call last):\n{frame}RuntimeError: no message\n\n"
+        "During handling of the above exception, another exception occurred:\n\n"
+        f"Traceback (most recent call last):\n{frame}RuntimeError: the queue is broken\n\n"
+        "-- Process 2 terminated with the following error:\n"
+        f"Traceback (most recent call last):\n{frame}RuntimeError: the queue is broken\n"
+    )
+    found = diagnose(str(tmp_path / "out.log"))
+    assert found.cause is Cause.RANK_EXCEPTION
+    assert found.culprits == {2}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from support.builders import by, ended, incident, source
 from support.crashes import closing, raised, stopped
+from unhang.api import diagnose
 from unhang.model.causes import Cause
 from unhang.model.events import Event, ExceptionKind, Frame, PythonException, WorldSeen
 from unhang.model.finding import Strength
@@ -62,3 +64,30 @@ def test_otherwise_nobody_is_alone(events: tuple[Event, ...]) -> None:
 def test_the_others_must_be_seen_in_the_launchers_own_log() -> None:
     elsewhere = replace(ANOTHER, source=source(2, "node-1.log"))
     assert list(check(incident(elsewhere, fails(), REPORT))) == []
+
+
+@pytest.mark.parametrize(
+    ("also", "cause"),
+    [
+        ((), Cause.DESYNC),
+        (("srun: error: n4: task 3: Segmentation fault",), Cause.RANK_CRASH),
+        (("srun: error: n2: tasks 1-3: Terminated",), None),
+    ],
+)
+def test_srun_accounts_for_all_tasks(
+    also: tuple[str, ...], cause: Cause | None, tmp_path: Path
+) -> None:
+    (tmp_path / "slurm.out").write_text(
+        "world_size: 4\n"
+        "[rank0]: Traceback (most recent call last):\n"
+        '[rank0]:   File "/w/fit.py", line 70, in main\n'
+        "[rank0]:     evaluate(model)\n"
+        '[rank0]:   File "/w/fit.py", line 31, in evaluate\n'
+        "[rank0]:     dist.all_reduce(hits)\n"
+        "[rank0]: RuntimeError: [/third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection "
+        "closed by peer [10.1.0.2]:4086\n"
+        + "".join(
+            f"{line}\n" for line in ("srun: error: n1: task 0: Exited with exit code 1", *also)
+        )
+    )
+    assert diagnose(str(tmp_path / "slurm.out")).cause is cause
