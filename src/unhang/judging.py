@@ -215,6 +215,7 @@ def _has_begun(incident: Incident) -> bool:
 
 _BESIDE = {
     "written": "it reads like something that people wrote, not like the output of a program",
+    "unlike": "few of its lines look like the output of a job, and nothing ties it to one",
     "untied": "no host, process, rank, identifier or time in it is one of the job's",
     "another_time": "its times are not those of the job",
     "past": "its times are long before the files were saved, and nothing ties it to the job",

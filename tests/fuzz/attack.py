@@ -125,7 +125,9 @@ for line in sys.stdin.read().splitlines():
             code = invoke(json.loads(line))
         if code not in (0, 2):
             what = f"exit {code}: {told.getvalue()[-300:]}"
-        elif "; the rest was used" in printed.getvalue() or "Traceback (most" in told.getvalue():
+        elif "; the rest was used" in printed.getvalue() or re.search(
+            "^Traceback [(]most", told.getvalue(), re.M  # a message may quote one
+        ):
             text = printed.getvalue() + told.getvalue()
             place = max(text.find("; the rest was used"), 0)
             what = "guarded: " + text[max(0, place - 300):place + 20]

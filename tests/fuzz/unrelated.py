@@ -314,6 +314,85 @@ def _samples() -> str:
     return json.dumps({"results": {"logqa": {"acc": 0.61}}, "samples": docs}, indent=1)
 
 
+def _org() -> str:
+    return f"""\
+#+TITLE: diary of the cluster
+* DONE ask about the quota
+  CLOSED: [2022-02-11 Fri 09:10]
+** what the sweep said
+   #+BEGIN_EXAMPLE
+   {_KILL} have been OOM Killed.
+   #+END_EXAMPLE
+   1. fewer workers
+   2. more memory
+"""
+
+
+def _dump_of_a_database() -> str:
+    return f"""\
+-- MariaDB dump 10.19, for debian-linux-gnu (x86_64)
+/*!40101 SET NAMES utf8mb4 */;
+CREATE TABLE `comment` (
+  `id` int(11) NOT NULL AUTO_INCREMENT,
+  `body` text
+);
+INSERT INTO `comment` VALUES
+(1,'please raise my quota'),
+(2,'
+{_OOM} capacity of 79.15 GiB
+'),
+(3,'thanks');
+UNLOCK TABLES;
+"""
+
+
+def _debugger() -> str:
+    return f"""\
+GNU gdb (Debian 13.1-3) 13.1
+Reading symbols from /usr/bin/blender...
+(gdb) run scene.blend
+{_XID}
+Thread 1 "blender" received signal SIGSEGV, Segmentation fault.
+(gdb) thread apply all bt
+
+Thread 2 (Thread 0x7fffe2bff6c0 (LWP 90233) "blender"):
+#0  __futex_abstimed_wait_common64 (private=0) at ./nptl/futex-internal.c:57
+#1  0x00007ffff6b4b8f0 in BLI_task_pool_work_and_wait () from /usr/lib/blender/libbli.so
+
+Thread 1 (Thread 0x7ffff3e1e980 (LWP 90212) "blender"):
+#0  0x00007ffff6a8a2d4 in IMB_allocImBuf () from /usr/lib/blender/libimbuf.so
+#1  0x00005555578812d1 in main ()
+(gdb) quit
+"""
+
+
+def _build() -> str:
+    return f"""\
+make[1]: Entering directory '/home/mei/blender/build'
+[  1%] Building CXX object source/CMakeFiles/bf.dir/a.cc.o
+[  2%] Building CXX object source/CMakeFiles/bf.dir/b.cc.o
+/home/mei/blender/source/b.cc:14:2: warning: unused variable 'x' [-Wunused-variable]
+{_OOM} capacity of 79.15 GiB
+c++: fatal error: Killed signal terminated program cc1plus
+compilation terminated.
+make[2]: *** [source/CMakeFiles/bf.dir/b.cc.o] Error 1
+make: *** [GNUmakefile:12: release] Error 2
+"""
+
+
+def _netlist() -> str:
+    return f"""\
+* amplifier, second try
+V1 in 0 DC 0 AC 1
+R1 in b 10k
+C1 b 0 100n
+Q1 c b e 2N3904
+.ac dec 10 1 1Meg
+.end
+{_KILL} have been OOM Killed.
+"""
+
+
 KINDS: Mapping[str, tuple[str, Callable[[], str]]] = {
     "table": ("incidents.csv", _table),
     "subtitles": ("talk.srt", _subtitles),
@@ -338,5 +417,10 @@ KINDS: Mapping[str, tuple[str, Callable[[], str]]] = {
     "shell history": ("history.txt", _history),
     "texts of a test": ("test_parse.py", _fixture),
     "page": ("errors.html", _page),
+    "notes in org mode": ("notes.org", _org),
+    "dump of a database": ("tickets.sql", _dump_of_a_database),
+    "debugger of another program": ("gdb.txt", _debugger),
+    "build of another program": ("build.log", _build),
+    "netlist": ("amp.cir", _netlist),
 }
 """What it is: its name in the folder, and its content."""

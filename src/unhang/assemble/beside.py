@@ -47,7 +47,7 @@ class Beside:
 
     Attributes:
         artifact: its name.
-        why: `written`, `untied`, `another_time`, `past`, `turned` or
+        why: `written`, `unlike`, `untied`, `another_time`, `past`, `turned` or
             `another_host`.
         told: how many facts of it were set aside; 0 for a launch script, which tells no event.
     """
@@ -219,8 +219,9 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
         for file in files
         if not (file.shows and (jobs or others)) and file.name not in past
     }
-    telling = [file for file in files if file.tells_of_a_job]
-    for kind in (telling, [file for file in files if file.of_a_kernel]):
+    alike = [file for file in files if not file.unlike]
+    telling = [file for file in alike if file.tells_of_a_job]
+    for kind in (telling, [file for file in alike if file.of_a_kernel]):
         if heads & {series_of(file.name) for file in kind}:
             heads &= {series_of(file.name) for file in kind}
             break
@@ -247,12 +248,12 @@ def _weight(file: GivenFile, newest: Instant | None = None) -> float:
     """
     waits, talks, fails = (file.tells(*kinds) for kinds in (WAITS, TALKS, FAILS))
     kinds = len({type(event) for event in file.events})
-    size = 4 * math.log10(file.size + 100) + 1.5 * math.log10(len(file.events) + 1)
+    size = 4 * math.log10(file.like * file.size + 100) + 1.5 * math.log10(len(file.events) + 1)
     whole = 12.0 * waits + 10 * talks + 5 * fails + 3 * (file.tells(ProcessEnded) + file.works)
     whole += 0.5 * min(len(file.ranks), 4)
     asked = (0.7 if file.ended_well else 1.0) * (0.6 if file.looked_up else 1.0)
     asked *= 0.6 if file.of_a_kernel else 1.0  # which tells of a host
-    asked *= 0.5 ** (file.stale + is_stale(file.days, newest))
+    asked *= 0.5 ** (file.stale + is_stale(file.days, newest) + 2 * file.unlike)
     return asked * (whole + 0.5 * kinds + size)
 
 
@@ -267,6 +268,8 @@ def _reasons(
     for file in files:
         if file.written or file.shows:
             why = "written"
+        elif file.unlike:
+            why = "unlike"
         elif any(is_far(file, other) for other in ends):
             why = "another_time"
         elif file.hosts and hosts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -88,6 +89,9 @@ _RECORDING = frozenset({Witness.STACK, Witness.RECORDER, Witness.JUDGE})
 _STALE_S = 30 * 86_400.0
 """A log that was saved so long after its last line is kept, not fresh."""
 _LEAST_WORK = 3
+_LEAST_LIKE = 0.5
+_LEAST_OURS = 24
+"""Share and number of the lines of a log that are such as programs of a job write."""
 _LOOKED_AT = 3
 """Members of a series of files that are looked at."""
 OWN_FOLDERS = re.compile(r"(?:^|[/!])(?:host=|output/|captures/|boards/)|\.unhang\.tar")
@@ -109,6 +113,8 @@ class GivenFile:
         written: people wrote it.
         shows: it is a short text that shows lines of others: a page, a search, a script.
         log: its lines are such as programs write.
+        like: share of its lines that are such as programs of a job write.
+        ours: how many these are.
     """
 
     name: str
@@ -126,6 +132,8 @@ class GivenFile:
     written: bool = False
     shows: bool = False
     log: bool = False
+    like: float = 1.0
+    ours: float = math.inf
 
     def tells(self, *kinds: type[Event]) -> bool:
         """Whether an event of one of some kinds is in it."""
@@ -194,6 +202,13 @@ class GivenFile:
         return self.unread + sum(map(tells_of_an_event, self.events))
 
     @property
+    def unlike(self) -> bool:
+        """Whether it is of another form than what programs of a job write, and shows no work."""
+        asked = self.recorded or self.tells(*_ANSWERS) or any(map(_is_asked_for, self.events))
+        few = self.like < _LEAST_LIKE and self.ours < _LEAST_OURS
+        return few and not (asked or self.works)
+
+    @property
     def stale(self) -> bool:
         """Whether it was saved long after the last day that it tells of."""
         return is_stale(self.days, self.saved)
@@ -219,6 +234,10 @@ def _device(event: Event) -> str | None:
         return pci_address(event.device or "")
     gpu = event.bus_id if isinstance(event, (CommunicatorStage, GpuState)) else None
     return None if gpu is None else pci_address(gpu)
+
+
+def _is_asked_for(event: Event) -> bool:
+    return isinstance(event, ProcessEnded) and event.told_later
 
 
 def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[str, GivenFile]:
@@ -268,9 +287,18 @@ def look_at(files: Iterable[GivenFile], look: Callable[[str], Nature | None]) ->
         file.log = nature.is_log
         file.shows = nature.shows and not (file.works or file.recorded)
         file.saved = nature.saved
+        file.like = _like(file, nature)
+        file.ours = file.like * nature.lines
         if not file.written:
             file.hosts.update(map(_short, nature.hosts))
             file.days = sorted([*file.days, *nature.days], key=_as_read)
+
+
+def _like(file: GivenFile, nature: Nature) -> float:
+    """The share of the lines that a program of a job wrote: by their form, or because they tell."""
+    told = {event.source.line for event in file.events}
+    strange = sum(number not in told for number in nature.strange)
+    return 1.0 - max(strange - file.unread, 0) / max(nature.looked_at, 1)
 
 
 def _as_read(day: Instant) -> tuple[bool, float]:

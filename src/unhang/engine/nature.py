@@ -12,13 +12,16 @@ import datetime
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
 from unhang.model.forms import named
+from unhang.model.provenance import NOBODY
 from unhang.model.time import Clock, Instant
+from unhang.parsers.vocabulary.stack_owners import trains
 from unhang.sources.artifact import Artifact
 from unhang.sources.context import ContextReader, LineContext
 from unhang.sources.peel import peel
@@ -30,7 +33,7 @@ _LARGEST = 256 << 10
 _PART = 32 << 10
 """Bytes of each end of a larger file that are looked at."""
 _MOST_PEELED = 120
-"""Lines of each end whose wrappers are read for hosts and times."""
+"""Lines of each end whose wrappers are read for hosts and times, and whose form is looked at."""
 _MOST_SHOWING = 60
 """Lines of a text that shows others: a longer one is the log itself, or a part of it is."""
 _SHOWN = frozenset({LineContext.FENCED, LineContext.FOUND, LineContext.ECHOED})
@@ -43,6 +46,10 @@ _FEW_SAMPLES = 3
 _MOST_QUOTED = 0.22
 """Share of them that programs wrote, and that it quotes."""
 
+_LEAST_COUNTED = 4
+"""Lines that differ in nothing but numbers: a program counts."""
+_DIGITS = re.compile(r"\d+")
+
 _PATTERNS = named("unhang.engine", "data/nature.toml")
 _OUTPUT = _PATTERNS["output"]
 _WRITTEN = _PATTERNS["written"]
@@ -50,7 +57,10 @@ _WRITTEN = _PATTERNS["written"]
 _MAYBE_WRITTEN = _PATTERNS["maybe_written"]
 """Settings, prose and lists of commands, which programs print as well."""
 _HEADED = _PATTERNS["headed"]
-
+_FRAME = _PATTERNS["frame"]
+"""A frame of Python's, below which its source is shown, and a rule."""
+_NATIVE = _PATTERNS["native"]
+"""A frame of native code: of a job where any of them is of what jobs run on."""
 
 _TESTS = _PATTERNS["tests"]
 _DEFINES = re.compile(r"^(?:async def|def|class|from|import) \w", re.MULTILINE)
@@ -81,6 +91,9 @@ class Nature:
         hosts: names of those who printed it, as far as wrappers tell.
         days: when, the first and the last, as far as lines tell.
         saved: when the file was last written.
+        looked_at: how many lines of both ends were asked whether a program of a job wrote them.
+        strange: the numbers of those that it did not, as far as their form tells; 0 where the
+            number is not known.
     """
 
     lines: int
@@ -93,6 +106,8 @@ class Nature:
     hosts: frozenset[str] = frozenset()
     days: tuple[Instant, ...] = ()
     saved: Instant | None = None
+    looked_at: int = 0
+    strange: tuple[int, ...] = ()
 
     @property
     def is_document(self) -> bool:
@@ -176,7 +191,8 @@ def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = Non
     >>> nature_of_text("# Notes\n- ask for nodes\n- rank 3 was killed\n").is_document
     True
     """
-    lines = [line[:400] for line in text.splitlines() if line.strip()]
+    numbered = [(n, line[:400]) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [line for _, line in numbered]
     if sum(line.startswith(">") for line in lines) >= _ALL_QUOTED * len(lines):
         lines = [line.lstrip("> ") for line in lines]  # a log that somebody quotes whole
     output = sum(_OUTPUT.match(line) is not None for line in lines)
@@ -187,8 +203,51 @@ def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = Non
     )
     tests = sum(_TESTS.match(line) is not None for line in lines) > 1 or _is_source(text)
     hosts, days = _told(lines)
-    shows = whole and _shows(lines)
-    return Nature(len(lines), output, written, perhaps, whole, tests, shows, hosts, days, saved)
+    ends = (*numbered[:_MOST_PEELED], *numbered[max(len(lines) - _MOST_PEELED, _MOST_PEELED) :])
+    return Nature(
+        lines=len(lines),
+        output=output,
+        written=written,
+        perhaps=perhaps,
+        whole=whole,
+        tests=tests,
+        shows=whole and _shows(lines),
+        hosts=hosts,
+        days=days,
+        saved=saved,
+        looked_at=len(ends),
+        strange=tuple(_strange(ends, whole=whole)),
+    )
+
+
+def _strange(ends: Sequence[tuple[int, str]], *, whole: bool) -> Iterator[int]:
+    """The numbers of lines that are not such as programs of a job write.
+
+    Programs say when and who, count, fail and show stacks; people and other programs do not.
+    """
+    forms = Counter(_DIGITS.sub("0", line) for _, line in ends)
+    stacks = any(_NATIVE.match(line) is not None and trains(line) for _, line in ends)
+    below = False
+    for index, (number, line) in enumerate(ends):
+        if below and line[:1].isspace():
+            below = _FRAME.match(line) is not None
+            continue
+        below = _FRAME.match(line) is not None
+        if not stacks and _NATIVE.match(line) is not None:
+            yield number if whole or index < _MOST_PEELED else 0
+            continue
+        counts = forms[_DIGITS.sub("0", line)] >= _LEAST_COUNTED
+        own = below or counts or _NATIVE.match(line)
+        if not (own or _OUTPUT.match(line) or _HEADED.match(line) or _is_wrapped(line)):
+            yield number if whole or index < _MOST_PEELED else 0
+
+
+def _is_wrapped(line: str) -> bool:
+    """Whether a launcher, a logger or a collector says who wrote a line, or when."""
+    message = next(peel(line), None)
+    return message is not None and (
+        message.header is not None or message.at is not None or message.origin != NOBODY
+    )
 
 
 def _is_source(text: str) -> bool:

@@ -125,6 +125,8 @@ class NativeThreadsParser(
         self._threads, self._pid, self._owner = [], None, None
         if pid is None:
             pid = next((t.tid for t in threads if t.number == 1), None)
+        if not any(map(_trains, threads)):
+            return  # a debugger's session with some other program
         for thread in threads:
             if thread.source is None or owner is None:
                 continue
@@ -137,6 +139,12 @@ class NativeThreadsParser(
                 tid=thread.tid,
                 main=thread.number == 1 or thread.tid == pid,
             )
+
+
+def _trains(thread: _Thread) -> bool:
+    """Whether a thread may be one of a process that trains."""
+    words = (thread.name or "", *(word for f in thread.frames for word in (f.file, f.function)))
+    return any(stack_owners.trains(word) for word in words)
 
 
 def _read(text: str, function: str) -> Frame:

@@ -20,6 +20,7 @@ import re
 from functools import lru_cache
 
 from unhang.model.forms import named
+from unhang.sources.fences import Fences, fence_of
 from unhang.sources.plan import Wanted
 from unhang.sources.showing import SAMPLE, Showing, begins
 
@@ -186,6 +187,7 @@ class ContextReader:
         self._in_string = False
         self._first = LineContext.MESSAGE
         self._showing = Showing()
+        self._between = Fences()
         self._prefixes: set[str] = set()
 
     def may_matter(self, line: str, *, gap: bool) -> bool:
@@ -193,7 +195,10 @@ class ContextReader:
         if gap:
             self._showing.finish()
             self._gaps += 1
-        return self._showing.is_open or begins(line) is not None
+        if self._showing.is_open or begins(line) is not None:
+            return True
+        fence = fence_of(line)
+        return fence is not None and (self._between.is_open or not fence[1])
 
     def pass_by(self, text: str, number: int, *, raw: str) -> None:
         """See a line that no reader wants."""
@@ -202,10 +207,12 @@ class ContextReader:
     def _see(self, text: str, number: int, *, raw: str, told: bool, gap: bool) -> None:
         """Follow the texts that are shown on lines of their own."""
         prefix = raw[: len(raw) - len(text)].strip().translate(_MASK) if told else ""
-        own = self._showing.is_open and (prefix in self._prefixes or _is_work(text))
+        opened = self._showing.is_open or self._between.is_open
+        own = opened and (prefix in self._prefixes or _is_work(text))
         # No text begins behind a place in source code: `we are taking the process down` is torch's.
         if self._showing.is_open or gap or _OF_SOURCE.search(prefix) is None:
             self._showing.see(text, number, raw=raw, own=own, gap=gap)
+        self._between.see(text, number, own=own or len(text) < len(raw.rstrip()))
         if prefix and not self._showing.is_open and len(self._prefixes) < _MOST_PREFIXES:
             self._prefixes.add(prefix)
 
@@ -292,7 +299,7 @@ class ContextReader:
     @property
     def shows(self) -> bool:
         """Whether a text was shown, as far as was read."""
-        return len(self._showing.shown) > 0
+        return len(self._showing.shown) + len(self._between.shown) > 0
 
     def foreign(self) -> frozenset[int]:
         """The numbers of the lines that were quoted, and are no part of the log around them.
@@ -303,7 +310,7 @@ class ContextReader:
         if self._closing is not None and self._told_inside:
             del self._marked[self._opened :]
         outside = self._outside >= _LOG or self._gaps > 0
-        shown = self._showing.shown if outside else frozenset()
+        shown = self._showing.shown | self._between.shown if outside else frozenset()
         return shown.union(self._marked if self._bare > len(self._marked) else ())
 
 

@@ -46,6 +46,8 @@ _HEADING = re.compile(
 """A line that is nothing else: `### Input:`, `Sample 3 (step 120):`, `----- prompt -----`."""
 _BOLD = re.compile(r"\*\*[A-Z][^*]{1,80}\*\*:?")
 """A heading in Markdown, or who speaks there."""
+_LABEL = re.compile(r"(?:>{2,4}|[-*•]) ?[A-Za-z][\w-]{1,30}:?")
+"""One word behind a mark, alone on its line: who speaks, or what of two things is shown."""
 _ROLE = re.compile(rf"{_SPOKEN}(?:[ #]?\d{{1,6}})? ?[:>] ?(?=\S)")
 _TOKEN = _PATTERNS["token"]
 _TAG = _PATTERNS["tag"]
@@ -143,7 +145,7 @@ class Showing:
         begun = begins(text)
         if begun is not None and begun.led and len(text) < len(raw.rstrip()):
             begun = None  # the log itself speaks, under its own prefix
-        if begun is None and raw.startswith(">>>"):  # a prompt, not a quotation
+        if begun is None and raw.startswith(">>"):  # a prompt or a label, not a quotation
             begun = begins(raw)
         if self._open is None:
             self._open = begun
@@ -171,8 +173,9 @@ class Showing:
         text = text[:_LONGEST_LEAD]
         if not text.strip():
             return True
-        if _is_calm(text):
-            self._end(confirmed=not self._open.prose or _PROSE.match(text) is not None)
+        said = _explains(text) and len(self._open.lines) > 0
+        if said or _is_calm(text):
+            self._end(confirmed=said or not self._open.prose or _PROSE.match(text) is not None)
             return False
         begins_well = len(self._open.lines) > 0 or _TELLS.search(text) is not None
         return begins_well and len(self._open.lines) < _MOST_LED
@@ -245,6 +248,13 @@ def _is_calm(text: str) -> bool:
     return _GOES_ON.match(text) is None and _TELLS.search(text) is None
 
 
+def _explains(text: str) -> bool:
+    """Whether a sentence stands indented below what it explains, as in a glossary or a manual."""
+    bare = text.strip()
+    said = text[:1].isspace() and bare.endswith(".") and _PROSE.match(bare) is not None
+    return said and _TELLS.search(bare) is None
+
+
 def _leads(bare: str) -> bool:
     """Whether a line breaks off before a text that it shows."""
     shell = _SHELL.match(bare)
@@ -259,7 +269,8 @@ def _leads(bare: str) -> bool:
 def _goes_on(text: str) -> bool:
     """Whether people speak, or a part of a sample begins."""
     bare = text.strip()
-    if len(bare) < 200 and (_HEADING.fullmatch(bare) or _BOLD.fullmatch(bare)) is not None:
+    headings = (_HEADING, _BOLD, _LABEL)
+    if len(bare) < 200 and any(heading.fullmatch(bare) for heading in headings):
         return True
     if _SPEAKS.match(bare) is not None:
         return True

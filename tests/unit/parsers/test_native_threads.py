@@ -54,3 +54,14 @@ def test_elfutils() -> None:
 
 def test_a_gdb_without_threads_says_nothing() -> None:
     assert not stacks("Attaching to process 5963", "ptrace: Operation not permitted.")
+
+
+def test_the_threads_of_a_program_that_does_not_train_are_no_stacks_of_a_job() -> None:
+    lines = (
+        'Thread 1 (Thread 0x7ffff3e1e980 (LWP 90212) "blender"):',
+        "#0  0x00007ffff6a8a2d4 in IMB_allocImBuf () from /usr/lib/blender/libimbuf.so",
+        "#1  0x00005555578812d1 in main ()",
+    )
+    assert not stacks(*lines)
+    unknown = ("#0  0x00007ffff6a8a2d4 in ?? ()", lines[2])
+    assert stacks(lines[0], *unknown), "nobody knows what it is"

@@ -43,6 +43,23 @@ _RANK = re.compile(r"(?:--(?:node[-_])?rank[ =]|\bRANK=)(?P<rank>\d{1,6})\b")
 _LOCAL_RANK = re.compile(r"(?:--local[-_]rank[ =]|\bLOCAL_RANK=)(?P<local>\d{1,4})\b")
 
 
+_RUNTIME = re.compile(
+    r"py|\?\?|torch|[nrh]ccl|gloo|mpi|uc[cx]|cuda|\bcu[A-Z]|hip|xla|jax|acl|at::|c10|conda",
+    re.IGNORECASE,
+)
+"""What is in the name of a thread, a library or a function of any process that trains; a debugger
+says `??` where it does not know."""
+
+
+def trains(text: str) -> bool:
+    """Whether a thread, a frame or a library is one that a process that trains may have.
+
+    >>> trains("#1 0x7f in ncclGroupEnd ()"), trains("#1 0x7f in BLI_task_pool ()")
+    (True, False)
+    """
+    return _RUNTIME.search(text) is not None
+
+
 def owner_of(text: str, known: Origin) -> Origin | None:
     """The process that a head line names, added to what is `known` of the file; None if it is none.
 
