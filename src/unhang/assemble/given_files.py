@@ -24,6 +24,7 @@ from unhang.model.events import (
     Event,
     FingerprintMismatch,
     Finished,
+    FrameworkSeen,
     GlooFault,
     GpuProcess,
     GpuState,
@@ -194,7 +195,12 @@ class GivenFile:
     @property
     def told(self) -> int:
         """How many facts in it may."""
-        return self.unread + sum(not isinstance(event, LOOKS) for event in self.events)
+        return self.unread + sum(not self._is_look(event) for event in self.events)
+
+    def _is_look(self, event: Event) -> bool:
+        """Whether it is what a tool answered, or a package whose code a stack shows."""
+        in_stack = isinstance(event, FrameworkSeen) and self.tells(ThreadStack)
+        return in_stack or isinstance(event, LOOKS)
 
     @property
     def told_of_events(self) -> int:
@@ -219,12 +225,12 @@ class GivenFile:
         told = [
             event for event in self.events if not isinstance(event, (VersionSeen, LinesDropped))
         ]
-        return bool(told) and all(isinstance(event, LOOKS) for event in told)
+        return bool(told) and all(map(self._is_look, told))
 
     @property
     def of_a_kernel(self) -> bool:
         """Whether only a kernel speaks in it."""
-        told = [event for event in self.events if not isinstance(event, LOOKS)]
+        told = [event for event in self.events if not self._is_look(event)]
         return bool(told) and all(isinstance(event, KernelEvent) for event in told)
 
 
