@@ -90,7 +90,7 @@ def test_a_known_failure_is_not_called_unread(tmp_path: Path) -> None:
 def test_what_was_read_and_explains_nothing_is_quoted_too(tmp_path: Path) -> None:
     text = "#1-0 (93d7ea8812345678) INCOMPLETE\n  Missing communicator data from 1 rank\n"
     found = _judged(tmp_path, f"{STEPS}\n{text}")
-    assert found.summary.key == "summary.not_understood"
+    assert found.summary.key == "LOC206.claim_nobody"
     assert "INCOMPLETE" in found.unread[0].text
 
 

@@ -23,7 +23,7 @@ Free space, write elsewhere, keep fewer checkpoints (`save_total_limit`, `max_to
 administrators, and try a save again before giving up.
 
 ## References
-`errno(3)`: ENOSPC, EDQUOT; torch `caffe2/serialize/inline_container.cc`, which keeps no errno.
+`errno(3)`: ENOSPC, EDQUOT; torch `caffe2/serialize/inline_container.cc`.
 """
 
 from __future__ import annotations
