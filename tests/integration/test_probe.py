@@ -127,10 +127,10 @@ def assert_whole(beat: Beat) -> None:
 
 
 def frozen_stack(run: Run, reader: BoardReader, pid: int) -> str | None:
-    """What a rank left that the reader found frozen."""
+    """What a rank left that the reader found frozen, once its outermost frame is written."""
     reader.read(launcher_alive=True)
     text = (run.folder.stacks / f"{HOST}-{pid}.txt").read_text()
-    return text or None
+    return text if "in <module>\n" in text else None
 
 
 LATE = """
