@@ -12,75 +12,31 @@ from dataclasses import replace
 from functools import cmp_to_key
 
 from unhang.assemble.identity import Identity
+from unhang.assemble.manners import CRASH_SIGNALS, manner_of
 from unhang.assemble.run import Run
 from unhang.assemble.speakers import first_host, process_of, tells_of_another
 from unhang.assemble.ties import Ties
 from unhang.assemble.timeline import Timeline
 from unhang.model.events import (
-    Alarm,
-    BarrierMissing,
     ClosingSignal,
-    CollectiveTimeout,
-    DesyncReported,
     DeviceFault,
-    DeviceProblem,
-    DumpSignal,
-    End,
     Event,
-    ExceptionKind,
-    Fault,
-    FingerprintMismatch,
-    Finished,
-    GlooFault,
-    GroupStatus,
     KernelEvent,
     KernelProblem,
-    ModelMismatch,
     NcclFailure,
-    NcclReason,
     ProcessEnded,
     PythonException,
     Reporter,
-    StopSeen,
-    StoreFault,
-    StoreProblem,
-    Teardown,
-    WatchdogAborted,
-    WatchdogStuck,
 )
 from unhang.model.incident import Failure, Manner, Tie
 from unhang.model.time import Instant
-
-_CRASH_SIGNALS = frozenset(
-    {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT}
-)
-_STOPPED = frozenset({ExceptionKind.INTERRUPTED, ExceptionKind.TERMINATED})
-_PEER = frozenset({ExceptionKind.COLLECTIVE, ExceptionKind.RENDEZVOUS})
-_SECOND_HAND_STORE = frozenset({StoreProblem.PEER_CLOSED, StoreProblem.UNIQUE_ID_TIMED_OUT})
-_KERNEL_MANNERS = {
-    KernelProblem.OOM_KILL: Manner.HOST_OOM,
-    KernelProblem.CGROUP_OOM: Manner.HOST_OOM,
-    KernelProblem.SEGFAULT: Manner.CRASHED,
-}
-_SECOND_HAND_NCCL = frozenset(
-    {
-        NcclReason.PEER_CLOSED,
-        NcclReason.LOCAL_PEER_CLOSED,
-        NcclReason.SOCKET_BROKEN,
-        NcclReason.PROXY_FOLLOW_UP,
-        NcclReason.IB_FLUSHED,
-        NcclReason.CONNECT_REFUSED,
-        NcclReason.CONNECT_ABORTED,
-        NcclReason.UNSPECIFIED,
-    }
-)
 
 
 def find_failures(run: Run) -> tuple[tuple[Failure, ...], tuple[Failure, ...]]:
     """Return the failed processes, and those of others on the same hosts; earliest first."""
     groups: dict[Hashable, list[Event]] = {}
     for event in run.events:
-        if _manner(event) is not None:
+        if manner_of(event) is not None:
             groups.setdefault(_process_key(event, run.identity), []).append(event)
     _join_chains(groups)
     _adopt_anonymous_exception(groups)
@@ -119,101 +75,6 @@ def _process_key(event: Event, identity: Identity) -> Hashable:
     return ("place", event.source.artifact, event.source.line)
 
 
-def _manner(event: Event) -> Manner | None:
-    """How a process fails by this event alone; None where it is no failure of a process."""
-    if isinstance(event, Alarm):
-        return _manner_of_alarm(event)
-    if isinstance(event, Fault):
-        return _manner_of_fault(event)
-    return _manner_of_end(event) if isinstance(event, End) else None
-
-
-def _manner_of_alarm(event: Alarm) -> Manner | None:
-    match event:
-        case WatchdogAborted():
-            return Manner.DEVICE if event.reason is Teardown.CUDA else Manner.WATCHDOG
-        case CollectiveTimeout():
-            return Manner.WATCHDOG
-        case GroupStatus() | DumpSignal() | DesyncReported() | BarrierMissing() | WatchdogStuck():
-            return None  # what ends the process is said in other words as well
-
-
-def _manner_of_fault(event: Fault) -> Manner | None:
-    match event:
-        case PythonException():
-            return _manner_of_exception(event)
-        case DeviceFault():
-            return _manner_on_device(event)
-        case NcclFailure():
-            return _manner_of_nccl(event)
-        case KernelEvent():
-            return _KERNEL_MANNERS.get(event.problem)
-        case GlooFault():
-            return Manner.PEER
-        case StoreFault():
-            return Manner.PEER if event.problem in _SECOND_HAND_STORE else None
-        case FingerprintMismatch() | ModelMismatch():
-            return None  # an exception follows
-
-
-def _manner_of_end(event: End) -> Manner | None:
-    match event:
-        case ProcessEnded():
-            return None if event.worker else _manner_by_exit(event)
-        case ClosingSignal():
-            return Manner.CLOSED
-        case StopSeen() | Finished():
-            return None  # of the job, not of a process
-
-
-def _manner_on_device(event: DeviceFault) -> Manner | None:
-    if event.warning:
-        return None
-    return Manner.GPU_OOM if event.problem is DeviceProblem.OUT_OF_MEMORY else Manner.DEVICE
-
-
-def _manner_of_nccl(event: NcclFailure) -> Manner | None:
-    if event.warning:
-        return None
-    if event.reason is NcclReason.CUDA_OOM:
-        return Manner.GPU_OOM
-    return Manner.PEER if event.reason in _SECOND_HAND_NCCL else Manner.NCCL
-
-
-def _manner_of_exception(event: PythonException) -> Manner | None:
-    kind = event.kind
-    if event.handled or kind in (ExceptionKind.CHILD, ExceptionKind.EXIT):
-        return None
-    if kind in _STOPPED:
-        return Manner.STOPPED
-    if kind in _PEER:
-        return Manner.PEER
-    match kind:
-        case ExceptionKind.GPU_OOM:
-            return Manner.GPU_OOM
-        case ExceptionKind.HOST_MEMORY:
-            return Manner.HOST_OOM
-        case ExceptionKind.CUDA:
-            return Manner.DEVICE
-        case _:
-            return Manner.RAISED
-
-
-def _manner_by_exit(event: ProcessEnded) -> Manner | None:
-    if event.oom:
-        return Manner.HOST_OOM
-    code = event.signal
-    if code is None and event.exit_code is not None and 128 < event.exit_code < 160:
-        code = event.exit_code - 128
-    if code is None:
-        return None if event.exit_code in (0, None) else Manner.EXITED
-    if code == signal.SIGKILL:
-        return Manner.KILLED
-    if code in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        return Manner.CLOSED
-    return Manner.CRASHED if code in _CRASH_SIGNALS else Manner.EXITED
-
-
 def _merge(told: Sequence[Event], run: Run, ties: Ties) -> Failure | None:
     """One failure from everything that tells of one process; None when it ended well."""
     identity, timeline = run.identity, run.timeline
@@ -225,7 +86,7 @@ def _merge(told: Sequence[Event], run: Run, ties: Ties) -> Failure | None:
         telling = next((e for e in ended if _crashed_first(e, closed, timeline)), telling)
     if telling is None:
         return None
-    manner = _manner(telling)
+    manner = manner_of(telling)
     if manner is None:
         return None
     # A parent that saw only "it is gone" must not hide the signal that another one names.
@@ -258,7 +119,7 @@ def _crashed_first(event: ProcessEnded, closed: Event, timeline: Timeline) -> bo
     SIGTERM ends nobody by a segmentation fault; an abort may be the answer to it. What a process
     says of its own crash counts where that came first.
     """
-    if event.signal not in _CRASH_SIGNALS or event.signal == signal.SIGABRT:
+    if event.signal not in CRASH_SIGNALS or event.signal == signal.SIGABRT:
         return False
     own = event.reporter is Reporter.SELF and timeline.before(event, closed)
     return event.reported_first or own
@@ -328,7 +189,7 @@ def _near(event: Event, first: Event, timeline: Timeline) -> bool:
 
 
 def _specific(event: Event) -> int:
-    manner = _manner(event)
+    manner = manner_of(event)
     return _TELLING_ORDER.index(manner) if manner in _TELLING_ORDER else len(_TELLING_ORDER)
 
 
@@ -369,7 +230,7 @@ def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
         if isinstance(key, tuple)
         and key[0] == "place"
         and isinstance(told[0], PythonException | DeviceFault)
-        and _manner(told[0]) in (Manner.RAISED, Manner.GPU_OOM, Manner.DEVICE, Manner.HOST_OOM)
+        and manner_of(told[0]) in (Manner.RAISED, Manner.GPU_OOM, Manner.DEVICE, Manner.HOST_OOM)
     ]
     first = [groups[key][-1] for key in nameless]
     aborted = not any(e.gave_up for told in groups.values() for e in told) and all(
@@ -379,7 +240,7 @@ def _adopt_anonymous_exception(groups: dict[Hashable, list[Event]]) -> None:
         key
         for key, told in groups.items()
         if all(isinstance(e, ProcessEnded) and e.reporter is not Reporter.RAY for e in told)
-        and (_manner(told[0]) is Manner.EXITED or (aborted and _is_abort(told[0])))
+        and (manner_of(told[0]) is Manner.EXITED or (aborted and _is_abort(told[0])))
     ]
     errors = {_signature(event) for event in first}
     if len(errors) != 1 or len(bare) not in {1, len(nameless)}:
@@ -401,7 +262,7 @@ def _adopt_anonymous_end(groups: dict[Hashable, list[Event]]) -> None:
     ended = {
         key: told[0]
         for key, told in groups.items()
-        if isinstance(told[0], ProcessEnded) and told[0].signal in _CRASH_SIGNALS
+        if isinstance(told[0], ProcessEnded) and told[0].signal in CRASH_SIGNALS
     }
     for key, end in ended.items():
         if _is_nameless(key):

@@ -13,7 +13,7 @@ import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
@@ -229,17 +229,17 @@ def _strange(ends: Sequence[tuple[int, str]], *, whole: bool) -> Iterator[int]:
     stacks = any(_NATIVE.match(line) is not None and trains(line) for _, line in ends)
     below = False
     for index, (number, line) in enumerate(ends):
-        if below and line[:1].isspace():
-            below = _FRAME.match(line) is not None
-            continue
-        below = _FRAME.match(line) is not None
-        if not stacks and _NATIVE.match(line) is not None:
+        shown = below and line[:1].isspace()  # the source of a frame
+        below, native = _FRAME.match(line) is not None, _NATIVE.match(line) is not None
+        own = shown or (stacks if native else below or _is_of_a_program(line, forms))
+        if not own:
             yield number if whole or index < _MOST_PEELED else 0
-            continue
-        counts = forms[_DIGITS.sub("0", line)] >= _LEAST_COUNTED
-        own = below or counts or _NATIVE.match(line)
-        if not (own or _OUTPUT.match(line) or _HEADED.match(line) or _is_wrapped(line)):
-            yield number if whole or index < _MOST_PEELED else 0
+
+
+def _is_of_a_program(line: str, forms: Mapping[str, int]) -> bool:
+    """Whether a line counts, or has a form of output, or tells who wrote it, or when."""
+    counts = forms[_DIGITS.sub("0", line)] >= _LEAST_COUNTED
+    return bool(counts or _OUTPUT.match(line) or _HEADED.match(line) or _is_wrapped(line))
 
 
 def _is_wrapped(line: str) -> bool:
