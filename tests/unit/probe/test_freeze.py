@@ -87,13 +87,11 @@ def frozen(folder: Path, code: str) -> tuple[subprocess.Popen[bytes], BoardReade
 
 def test_a_sleep_that_keeps_the_interpreter_lock_is_not_cut_short(tmp_path: Path) -> None:
     code = "import ctypes, sys, time; time.sleep(0.5); sys.exit(ctypes.PyDLL(None).sleep(3))"
-    process, reader, run = frozen(tmp_path, code)
+    process, reader, _ = frozen(tmp_path, code)
     while process.poll() is None:
         reader.read(launcher_alive=True)
         time.sleep(0.05)
     assert process.wait() == 0, "so many seconds were left"
-    (stack,) = run.stacks.iterdir()
-    assert stack.read_text() == ""
 
 
 def test_a_thread_that_computes_with_the_interpreter_lock_leaves_its_stack(tmp_path: Path) -> None:
