@@ -19,6 +19,8 @@ from unhang.model.events import (
     TROUBLE,
     Event,
     Finished,
+    GpuState,
+    GpuUuid,
     KernelEvent,
     KernelProblem,
     Restarted,
@@ -121,6 +123,10 @@ def _judged(
     return replace(found, problems=(*found.problems, *_tell(besides))), incident
 
 
+_OF_A_HOST = (KernelEvent, GpuState, GpuUuid)
+"""What a kernel tells, and which GPU it tells it of."""
+
+
 def _stands(found: Diagnosis) -> bool:
     """Whether a verdict says what happened."""
     return found.outcome in (Outcome.CAUSE, Outcome.HEALTHY)
@@ -156,7 +162,7 @@ def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
     return [
         event
         for event in parted.events
-        if event.source.artifact not in (foreign if isinstance(event, KernelEvent) else speaking)
+        if event.source.artifact not in (foreign if isinstance(event, _OF_A_HOST) else speaking)
     ]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from unhang.assemble.children import Children
+from unhang.assemble.gpu_owners import GpuOwners
 from unhang.assemble.numbering import ranks_alone, ranks_by_file
 from unhang.assemble.speakers import (
     Grouped,
@@ -28,6 +29,7 @@ from unhang.model.events import (
     DeviceFault,
     Event,
     ExceptionKind,
+    HostReport,
     KernelEvent,
     NcclFailure,
     ProcessEnded,
@@ -72,6 +74,7 @@ class Identity:
         self._learn_communicators(events)
         self._learn_places(events)
         self._learn_devices(events)
+        self._gpus = GpuOwners(events, world_size, self._first_on_host)
         if children is not None and children.count == world_size:
             for pid, rank in children.ranks.items():
                 self._by_pid.setdefault((None, pid), rank)
@@ -104,10 +107,17 @@ class Identity:
 
         Rules see the same rank whether a prefix, a pid, a local rank or a communicator told it.
         """
+        if isinstance(event, KernelEvent | HostReport) and event.device is not None:
+            host = self._process_of(event).host
+            owner = self._gpus.rank_of(host, event.device)
+            pid = event.pid if isinstance(event, KernelEvent) else None
+            if owner is not None or pid is None:
+                # Whoever prints a report need not compute on the GPU that it is about.
+                return _signed(event, owner)
         if event.origin.rank is not None or isinstance(event, ProcessEnded | WorldSeen):
             return event
         rank = self._rank_from_process(event)
-        return event if rank is None else replace(event, origin=replace(event.origin, rank=rank))
+        return event if rank is None else _signed(event, rank)
 
     def is_global(self, event: Grouped) -> bool:
         """Whether the rank of a grouped event is certainly global, not the group's."""
@@ -358,6 +368,11 @@ class Identity:
         if self._world_size == len(ranks) == len(NO_RANKS.union(*ranks.values())):
             alone = ranks_alone(ranks)  # a file for each rank of the job
         return {**alone, **ranks_by_file(files, ranks, self._world_size)}
+
+
+def _signed(event: Event, rank: Rank | None) -> Event:
+    """`event` as told of the process of a rank."""
+    return replace(event, origin=replace(event.origin, rank=rank))
 
 
 def _rank_from_words(event: Event) -> Rank | None:

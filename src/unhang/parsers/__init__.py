@@ -22,7 +22,15 @@ PARSERS: tuple[type[Parser], ...] = tuple(_found())
 READ_ANY_WORDS = frozenset(
     {
         *("debug-server", "error-file", "json-stacks", "ras-json", "run-record", "inspector"),
-        *("gpu-names", "gpu-report", "gpu-table", "port-report", "topology", "nccl-tests"),
+        *(
+            "gpu-names",
+            "gpu-report",
+            "gpu-table",
+            "gpu-uuids",
+            "port-report",
+            "topology",
+            "nccl-tests",
+        ),
         "check-report",
         *("native-stacks", "native-threads", "python-stacks", "kernel-stacks", "stacks_seen"),
         "loops-stood",

@@ -5,6 +5,7 @@ Reads::
     initializing ddp: GLOBAL_RANK: 1, MEMBER: 2/8                      (Lightning)
     All distributed processes registered. Starting with 8 processes    (Lightning)
     Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 8 nodes.   (torch)
+    Added key: store_based_barrier_key:1 to store for rank: 3                    (torch, INFO)
     ProcessGroupNCCL initialization options: size: 8, global rank: 3, …   (torch, INFO)
     global_world_sizes=[16, 16, 16, 16]                                (torchrun, INFO)
     | distributed init (rank 3): env://                                (torchvision and heirs)

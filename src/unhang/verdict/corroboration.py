@@ -19,6 +19,7 @@ from unhang.model.events import (
     Event,
     GpuProcess,
     GpuState,
+    GpuUuid,
     HoldUp,
     HostReport,
     KernelEvent,
@@ -40,7 +41,7 @@ _KINDS: tuple[tuple[tuple[type[Event], ...], Source], ...] = (
     ((RasReport,), Source.RAS),
     ((HoldUp, WaitsSeen), Source.WATCH),
     ((KernelEvent,), Source.KERNEL),
-    ((HostReport, CheckFault, GpuProcess, GpuState, TopologySeen), Source.HOSTS),
+    ((HostReport, CheckFault, GpuProcess, GpuState, GpuUuid, TopologySeen), Source.HOSTS),
     ((BandwidthMeasured, CollectivesMeasured), Source.MEASUREMENTS),
 )
 _OWN = {

@@ -24,6 +24,7 @@ from unhang.parsers.membership import MembershipParser
             3,
             None,
         ),
+        ("Added key: store_based_barrier_key:1 to store for rank: 5", None, 5, None),
         (
             "ProcessGroupNCCL initialization options: size: 8, global rank: 3, TIMEOUT(ms): 60",
             8,

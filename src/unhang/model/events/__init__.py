@@ -40,6 +40,7 @@ from unhang.model.events.gpus import (
     DeviceLink,
     GpuProcess,
     GpuState,
+    GpuUuid,
     PeerPathMeasured,
     TopologySeen,
 )
@@ -140,6 +141,7 @@ Report: TypeAlias = (
     | CheckFault
     | GpuProcess
     | GpuState
+    | GpuUuid
     | TopologySeen
     | PeerPathMeasured
     | LinkLoad
@@ -194,6 +196,7 @@ __all__ = [
     "GlooProblem",
     "GpuProcess",
     "GpuState",
+    "GpuUuid",
     "GroupRef",
     "GroupStatus",
     "HoldUp",

@@ -57,6 +57,21 @@ class GpuState(Seen, fact=Fact.GPU_TABLE, witness=Witness.TOOL, role=Role.REPORT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GpuUuid(Seen, fact=Fact.GPU_TABLE, witness=Witness.TOOL, role=Role.REPORT):
+    """What the UUID of a GPU belongs to.
+
+    Attributes:
+        uuid: `GPU-…`, the same on every list of that GPU.
+        index: by `nvidia-smi -L`.
+        bus_id: PCI address, by the driver.
+    """
+
+    uuid: str
+    index: int | None = None
+    bus_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GpuProcess(Seen, fact=Fact.GPU_TABLE, witness=Witness.TOOL, role=Role.REPORT):
     """A process that computes on a GPU, by the table of plain `nvidia-smi`.
 

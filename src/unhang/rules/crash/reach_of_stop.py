@@ -11,6 +11,8 @@ from unhang.model.events import (
     Progress,
     StopKind,
     StopSeen,
+    StoreFault,
+    StoreProblem,
 )
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Manner, ranks_of
@@ -66,9 +68,16 @@ def stopped(incident: Incident) -> Ranks:
 
 
 def removed(incident: Incident, stop: StopSeen) -> Ranks:
-    """All ranks of a host that was taken away while others stayed."""
-    host = stop.origin.host
-    if host is None or stop.kind not in WITHOUT_CHOICE:
+    """All ranks of a host that was taken away while others stayed.
+
+    Where the cloud names the host by a number of its own, that which the others then missed.
+    """
+    if stop.kind not in WITHOUT_CHOICE:
+        return NO_RANKS
+    missed = {s.origin.host for s in incident.all(StopSeen) if s.kind is StopKind.NODE_FAILED}
+    missed |= {f.host for f in incident.all(StoreFault) if f.problem is StoreProblem.NODE_LOST}
+    host = stop.origin.host or (missed.pop() if len(missed) == 1 else None)
+    if host is None:
         return NO_RANKS
     found = speakers.ranks_on(incident, {host})
     return found if len(found) < (incident.world.size or len(incident.roster)) else NO_RANKS

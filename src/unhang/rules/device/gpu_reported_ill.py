@@ -34,6 +34,7 @@ from unhang.model.events import (
     HostReport,
     KernelEvent,
 )
+from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.device import xids
 from unhang.rules.shared import speakers
@@ -76,6 +77,7 @@ def check(incident: Incident) -> Iterator[Finding]:
             "DEV201.against",
             "The report carries no time, and nothing in the job mentions that GPU.",
         ),
+        culprits=speakers.minority(incident, alike) if sure else NO_RANKS,
         culprit_hosts=speakers.hosts(alike) if sure else frozenset(),
         evidence=alike,
     )

@@ -131,5 +131,6 @@ def _owners(incident: Incident, found: Sequence[KernelEvent]) -> Ranks:
     pids = {k.pid for k in found if k.pid is not None}
     owners = frozenset(f.rank for f in incident.roster.values() if f.pids & pids)
     owners |= ranks_of([f for f in incident.failures if f.pid in pids])
-    owners |= {k.origin.rank for k in found if k.pid is not None and k.origin.rank is not None}
+    tied = [k.origin.rank for k in found if k.pid is not None or k.device is not None]
+    owners |= {rank for rank in tied if rank is not None}
     return owners if len(owners) == 1 else NO_RANKS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from unhang.model.events import CommunicatorStage, NcclFailure, NcclReason, WorldSeen
@@ -103,7 +103,21 @@ def ranks_on(incident: Incident, names: Iterable[str]) -> Ranks:
         return NO_RANKS
     if named == size or named == len(incident.roster) == _listed(incident):
         return known
+    if _fill_one_more_host(on_host, size):
+        return known
     return whole_nodes(incident, known, len(wanted))
+
+
+def _fill_one_more_host(on_host: Mapping[str | None, set[Rank]], size: int | None) -> bool:
+    """Whether the ranks whose host nobody names are as many as those of each host that is named.
+
+    The lines of the host that collects the others' often name none.
+    """
+    each = {len(ranks) for host, ranks in on_host.items() if host is not None}
+    several = len(on_host.keys() - {None}) > 1
+    known = frozenset[Rank]().union(*on_host.values())
+    whole = len(known) == (max(known, default=-1) + 1 if size is None else size)
+    return several and whole and len(each) == 1 and len(on_host.get(None, ())) in each
 
 
 def whole_nodes(incident: Incident, known: Ranks, nodes: int) -> Ranks:

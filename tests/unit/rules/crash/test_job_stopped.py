@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from support.builders import incident, timeout
+from support.builders import by, incident, source, timeout
 from support.crashes import closing, raised, stopped, store, work
 from unhang.model.causes import Cause
-from unhang.model.events import Event, ExceptionKind, StopKind, StoreProblem
+from unhang.model.events import Event, ExceptionKind, StopKind, StoreProblem, WorldSeen
 from unhang.model.finding import Finding, Strength
+from unhang.model.ids import Rank
 from unhang.rules.crash.job_stopped import check
 
 WORK = (work(1, when=0, line=1), work(2, when=60, line=2), work(3, when=120, line=3))
@@ -157,3 +158,34 @@ def test_an_eviction_that_is_told_afterwards() -> None:
     assert only(*WORK, told, timeout(0, line=4)).strength is Strength.SUPPORTS
     heard = stopped(StopKind.EVICTED, line=9)
     assert only(*WORK, heard, timeout(0, line=4)).strength is Strength.HINTS
+
+
+def on_hosts(*hosts: str | None) -> list[WorldSeen]:
+    """Ranks that announce themselves, each from its host; the first lines of a log."""
+    return [
+        WorldSeen(
+            source=source(line),
+            origin=by() if host is None else by(host=host),
+            rank=Rank(line - 1),
+        )
+        for line, host in enumerate(hosts, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "named"),
+    [
+        ((None, "n1", "n2"), {2}),
+        ((None, "n1", "n1", "n2"), set()),
+        ((None, None, "n1", "n2"), set()),
+        ((None, "n2"), set()),
+    ],
+)
+def test_a_host_that_the_cloud_took_is_the_one_that_was_missed(
+    hosts: tuple[str | None, ...], named: set[int]
+) -> None:
+    taken = stopped(StopKind.REMOVED, line=10)
+    missed = stopped(StopKind.NODE_FAILED, line=11)
+    missed = replace(missed, origin=by(host="n2"))
+    (finding,) = check(incident(*on_hosts(*hosts), taken, missed))
+    assert set(finding.culprits) == named
