@@ -34,6 +34,7 @@ from unhang.model.events import (
     NcclFailure,
     ProcessEnded,
     PythonException,
+    Reporter,
     WorldSeen,
 )
 from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks
@@ -149,7 +150,13 @@ class Identity:
             return named
         if (by_device := self._rank_from_device(event, host)) is not None:
             return by_device
-        return None if tells_of_another(event) else self._by_file.get(event.source.artifact)
+        return self._rank_from_file(event)
+
+    def _rank_from_file(self, event: Event) -> Rank | None:
+        """By the file that one rank prints into, and the shell that started it."""
+        by_its_shell = isinstance(event, ProcessEnded) and event.reporter is Reporter.SHELL
+        own = by_its_shell or not tells_of_another(event)
+        return self._by_file.get(event.source.artifact) if own else None
 
     def _rank_from_device(self, event: Event, host: str | None) -> Rank | None:
         """By the index of its GPU: NCCL's counts on the host, CUDA's as the process sees them."""

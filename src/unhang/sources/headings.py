@@ -33,11 +33,15 @@ _WORD = (
     r"(?:begin|start|end|log|logs|output|tail|std ?err|std ?out|error|of|from|for|the|process"
     r"|file|last|lines?|\d{1,5})"
 )
+_TAIL_WORD = (
+    rf"(?:{_WORD}|on|at|host|node|(?:pid|gpu)[ :=]?\d{{1,8}}|[a-z][\w.-]{{0,60}}\d[\w.-]{{0,60}})"
+)
+"""What may follow a rank: the stream, its process, a host (a name with a number)."""
 _NAMED = re.compile(
     rf"\s*{_RULE}\s*(?:{_WORD}[\s:]{{1,3}}){{0,6}}"
     r"(?:(?P<axis>global[ _-]?rank|rank|local[ _-]?rank)[ :=_#-]{0,2}(?P<number>\d{1,6})"
     r"|(?:pod|node|host)[ :=/]{1,2}(?P<host>[A-Za-z][\w.-]{0,120}))"
-    rf"(?:[\s:.(\[]{{1,3}}{_WORD}[)\]]?){{0,4}}[\s:]{{0,2}}(?:[-=#*~_<>+]{{2,}})\s*$",
+    rf"(?:[\s:.,@/(\[]{{1,3}}{_TAIL_WORD}[)\]]?){{0,4}}[\s:]{{0,2}}(?:[-=#*~_<>+]{{2,}})\s*$",
     re.IGNORECASE,
 )
 _ENDS = re.compile(rf"\s*{_RULE}\s*end\b", re.IGNORECASE)

@@ -22,7 +22,9 @@ def special_ranks(incident: Incident, same: Sequence[Failure], count: int) -> Ra
     """
     ranks = frozenset(r for r in ranks_of(same) if r >= Rank(0))
     known = ranks | incident.gave_up | frozenset(incident.roster)
-    size = incident.world.size or len(known) + incident.gave_up_unnamed
+    # Ranks are counted from 0: whoever fails as rank 14 has fourteen others beside it.
+    counted = max(map(int, known), default=-1) + 1
+    size = incident.world.size or max(counted, len(known) + incident.gave_up_unnamed)
     nameless = count - len(ranks)
     if nameless > len(ranks):
         return NO_RANKS

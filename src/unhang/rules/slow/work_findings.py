@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from unhang.model.events import StackSeen, Stage, SuspicionReason
+from unhang.model.events import StackSeen, Stage, StoreFault, SuspicionReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Finding, Incident, Message, Rule, Strength, say
@@ -103,7 +103,8 @@ def _from_stacks(incident: Incident, about: WorkRule, wait: OthersWait | None) -
             else say("SLO.against_desync", "Ranks issued different calls, or run different models.")
         )
     elif wait is not None:
-        strength = Strength.PROVES
+        merely_waits = isinstance(wait.alarm, StoreFault) and not wait.alarm.gave_up
+        strength = Strength.SUPPORTS if merely_waits else Strength.PROVES
     culprits = frozenset(r for s in stacks if (r := _rank_of(incident, s)) is not None)
     yield about.rule.finding(
         strength,
