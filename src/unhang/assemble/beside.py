@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 from unhang.assemble.file_ties import TURNED, all_tied, is_far, outermost, survived
 from unhang.assemble.given_files import (
     FAILS,
-    LOOKS,
     TALKS,
     WAITS,
     GivenFile,
     given_files,
+    is_look,
     is_stale,
     look_at,
     series_of,
@@ -171,7 +171,7 @@ def _without(
         event
         for event in events
         if (why := aside.get(event.source.artifact)) is None
-        or (isinstance(event, LOOKS) and why != "written")
+        or (is_look(event) and why != "written")
     )
     besides = tuple(
         Beside(

@@ -80,6 +80,14 @@ LOOKS = (
     VersionSeen,
 )
 """What tools tell that somebody asked about this job or host: it says of itself what it is of."""
+
+
+def is_look(event: Event) -> bool:
+    """Whether a tool tells it that somebody asked."""
+    compared = isinstance(event, DesyncReported | FingerprintMismatch) and event.by_tool
+    return compared or isinstance(event, LOOKS)
+
+
 _ANSWERS = tuple(kind for kind in LOOKS if kind not in (LinesDropped, StackSeen, VersionSeen))
 """What only a tool writes: a file that holds it is no document, in whatever form it is."""
 WAITS = (
@@ -202,7 +210,7 @@ class GivenFile:
     def _is_look(self, event: Event) -> bool:
         """Whether it is what a tool answered, or a package whose code a stack shows."""
         in_stack = isinstance(event, FrameworkSeen) and self.tells(ThreadStack)
-        return in_stack or isinstance(event, LOOKS)
+        return in_stack or is_look(event)
 
     @property
     def told_of_events(self) -> int:
@@ -327,7 +335,7 @@ def series_of(name: str) -> str:
 
 def tells_of_an_event(event: Event) -> bool:
     """Whether it may decide, and tells more than what the job is made of."""
-    return event.role is not Role.SETUP and not isinstance(event, LOOKS)
+    return event.role is not Role.SETUP and not is_look(event)
 
 
 def is_stale(days: Sequence[Instant], now: Instant | None) -> bool:

@@ -11,8 +11,9 @@ Reads (horovod/common/stall_inspector.cc of 0.19 to 0.28; operations.cc before; 
     Stalled ops: Reduce/AddN_69_0 [ready ranks: 2, 1], Reduce/AddN_70_0 [ready ranks: 2, 1]
 
 A report tells of one moment: a rank that starts late is reported, comes, and all is well. So only
-the last report of a log counts. Where all ranks are missing from something, they submit different
-tensors, and the report accuses nobody (the rule looks at that).
+the last report of a log counts. Where all ranks are missing from something, the report accuses
+nobody; ranks of which each is alone with tensors of its own, report after report, submit different
+ones.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from unhang.model.events import DesyncReported, Event
+from unhang.model.events import DesyncReported, Event, Fingerprint, FingerprintMismatch
 from unhang.model.ids import Rank, Ranks
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
@@ -29,7 +30,8 @@ _HEAD = re.compile(r"(?:WARNING: )?One or more tensors were submitted to be\s*re
 _BLOCK = re.compile(r"(?:Missing|Stalled) ranks:")
 _ROW = re.compile(r"(?:^|[>\s:])(?P<rank>\d{1,6})(?P<ends>!)?: \[(?P<tensors>[^\]]{1,2000})\]?\s*$")
 _INLINE = re.compile(
-    r"(?:Stalled ops: ?)?\S{1,300} \[(?P<kind>missing|ready) ranks: ?(?P<ranks>\d[\d, ]{0,4000})\]"
+    r"(?:Stalled ops: ?)?(?P<tensor>\S{1,300}) \[(?P<kind>missing|ready) ranks: ?"
+    r"(?P<ranks>\d[\d, ]{0,4000})\]"
 )
 _ALL_OPS = re.compile(r"Stalled ops:")
 _MOST_ROWS = 4096
@@ -44,18 +46,25 @@ class HorovodParser(LineParser, name="horovod", after=64):
         self._whole = False
         self._absent: set[Rank] = set()
         self._joined: set[Rank] = set()
+        self._alone: dict[Rank, str] = {}
+        self._alike = 0
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Take one line; the last report is said when the artifact has ended."""
         if line.says(_HEAD):
+            self._count()
             self._head = line
             self._absent, self._joined, self._in_block = set(), set(), False
+            self._alone = {}
         elif self._head is not None:
             self._take(line)
         return iter(())
 
     def finish(self) -> Iterator[Event]:
         """Say the last report."""
+        self._count()
+        if self._head is not None and self._alike > 1:
+            yield from self._different(self._head)
         told = self._absent - self._joined if self._absent else self._joined and self._whole
         if self._head is not None and told:
             yield DesyncReported(
@@ -65,6 +74,22 @@ class HorovodParser(LineParser, name="horovod", after=64):
                 all_joined=not self._absent,
             )
         self._head = None
+
+    def _count(self) -> None:
+        """Count reports in a row in which several ranks are alone, each with its own tensors."""
+        told = len(self._alone) > 1 and self._joined == set(self._alone)
+        self._alike = self._alike + 1 if told else 0
+
+    def _different(self, head: Line) -> Iterator[Event]:
+        (first, tensor), *others = sorted(self._alone.items())
+        for rank, other in others:
+            yield FingerprintMismatch(
+                **place(head),
+                rank=rank,
+                runs=Fingerprint(op=other),
+                other_rank=first,
+                other_runs=Fingerprint(op=tensor),
+            )
 
     def _take(self, line: Line) -> None:
         """A line below the head: a block of ranks, or a tensor with its ranks."""
@@ -83,7 +108,10 @@ class HorovodParser(LineParser, name="horovod", after=64):
         self._whole = _ALL_OPS.match(line.text) is not None
         for inline in _INLINE.finditer(line.text):
             told = self._absent if inline["kind"] == "missing" else self._joined
-            told |= _ranks(inline["ranks"])
+            ranks = _ranks(inline["ranks"])
+            told |= ranks
+            if inline["kind"] == "ready" and len(ranks) == 1:
+                self._alone.setdefault(min(ranks), inline["tensor"])
 
 
 def _ranks(text: str) -> Ranks:

@@ -27,7 +27,7 @@ _SHAPES = tuple(
     re.compile(shape)
     for shape in (
         rf"(?P<name>{_NAME}) {{1,40}}\| ?",
-        rf"(?P<name>{_NAME}): {{1,4}}(?=\S)",
+        rf"(?P<name>{_NAME}): (?= {{0,40}}\S)",
         rf"(?P<name>{_POD}) (?P<part>[a-z][\w.-]{{1,60}}) (?=\S)",
         rf"(?P<name>{_POD}) (?=\S)",
     )

@@ -43,6 +43,8 @@ USER = Frame(file="/srv/job/train.py", line=1, function="main")
         ("ResourceExhaustedError", "OOM when allocating tensor with shape[64]", K.GPU_OOM),
         ("ResourceExhaustedError", "OOM when allocating tensor by allocator mklcpu", K.USER),
         ("RuntimeError", "RPCErr:1:RPC ran for more than set timeout (180000 ms)", K.COLLECTIVE),
+        ("RuntimeError", "Bad StatusOr access: UNAVAILABLE: slice is lost", K.COLLECTIVE),
+        ("RuntimeError", "a.cc:36 : Failed to meet rendezvous 'save': gone (4)", K.COLLECTIVE),
         ("DistBackendError", "NCCL error in: x.cpp:1970, unhandled system error", K.COLLECTIVE),
         ("RuntimeError", "NCCL communicator was aborted on rank 3.", K.COLLECTIVE),
         ("RuntimeError", "ncclCommInitRank failed: unhandled system error", K.COLLECTIVE),

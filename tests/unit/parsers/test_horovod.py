@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.feeding import feed, only
-from unhang.model.events import DesyncReported
+from unhang.model.events import DesyncReported, FingerprintMismatch
 from unhang.parsers.horovod import HorovodParser
 
 HEAD = (
@@ -47,3 +47,13 @@ def test_only_the_last_report_counts() -> None:
 
 def test_a_block_without_a_head_tells_nothing() -> None:
     assert feed(HorovodParser, "Missing ranks:", "0: [a]") == []
+
+
+def test_ranks_that_stall_again_and_again_with_tensors_of_their_own_submit_different_ones() -> None:
+    report = (HEAD, "Stalled ops:", "a/grads [ready ranks: 0]", "b/grads [ready ranks: 1]")
+    assert not feed(HorovodParser, *report), "both may still come"
+    found = only(FingerprintMismatch, feed(HorovodParser, *report, *report))
+    assert (found.rank, found.other_rank) == (1, 0)
+    assert (found.runs.op, found.other_runs and found.other_runs.op) == ("b/grads", "a/grads")
+    shared = (HEAD, "Stalled ops:", "a/grads [ready ranks: 0, 1]", "b/grads [ready ranks: 2]")
+    assert not feed(HorovodParser, *shared, *shared)

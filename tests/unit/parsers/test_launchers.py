@@ -34,6 +34,11 @@ def test_the_local_rank_in_deepspeed_s_report_is_only_the_last_child() -> None:
     assert (event.rank, event.local_rank) == (None, None)
 
 
+def test_the_list_of_a_report_may_be_wrapped() -> None:
+    event = ended("eXJzIjogMTJ9'] exits with return code = -7")
+    assert (event.reporter, event.signal) == (Reporter.DEEPSPEED, 7)
+
+
 KILLING = "[launch.py:319:sigkill_handler] Killing subprocess {}"
 REPORT = "[launch.py:325:sigkill_handler] ['python', '-u', 't.py', '--local_rank=2'] exits with "
 

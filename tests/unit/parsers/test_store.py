@@ -74,6 +74,12 @@ BARRIER = "in store based barrier on rank"
             {"joined": 1, "expected": 2, "timeout_ms": 600_000},
         ),
         (
+            "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id:"
+            " PjRT_Client_Connect. Timed out task names:",
+            P.CLIENTS_MISSING,
+            {"joined": None},
+        ),
+        (
             "DistStoreError: wait timeout after 300000ms, keys: /default_pg/0//cuda//2",
             P.KEY_TIMED_OUT,
             {"owner": 2, "key": "/default_pg/0//cuda//2", "timeout_ms": 300_000},

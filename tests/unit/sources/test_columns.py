@@ -31,6 +31,13 @@ def test_any_name_before_nearly_every_line_is_a_prefix(lead: str, tmp_path: Path
     assert unhang.diagnose(str(tmp_path)).cause is Cause.SHM_SMALL
 
 
+def test_what_is_printed_keeps_its_indentation() -> None:
+    lines = ["Traceback (most recent call last):", '  File "a.py", line 1, in f', "    f()"]
+    column = find_column([f"ash0{n}: {line}" for n in range(4) for line in lines])
+    assert column is not None
+    assert column.split("ash01:     f()") == ("ash01", "ash01: ", "    f()")
+
+
 @pytest.mark.parametrize("key", ["prompt: ", "chosen: ", "log_3: ", "ValueError: ", "INFO: "])
 def test_keys_of_samples_and_levels_are_none(key: str) -> None:
     assert find_column([f"{key}{line}" for line in [*STEPS, FULL, *STEPS]]) is None

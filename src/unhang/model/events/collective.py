@@ -119,6 +119,7 @@ class DesyncReported(Seen, fact=Fact.DESYNC_REPORT, witness=Witness.PROCESS, rol
         joined: ranks that joined and did not finish.
         never_joined: `absent` never joined any collective.
         all_joined: `joined` are all that joined; who did not is not said.
+        by_tool: torchfrtrace says so of the dumps that it was given.
     """
 
     absent: Ranks = NO_RANKS
@@ -127,6 +128,7 @@ class DesyncReported(Seen, fact=Fact.DESYNC_REPORT, witness=Witness.PROCESS, rol
     op: str | None = None
     never_joined: bool = False
     all_joined: bool = False
+    by_tool: bool = False
 
 
 class Waiter(enum.Enum):
@@ -174,12 +176,17 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FingerprintMismatch(Seen, fact=Fact.FINGERPRINTS, witness=Witness.PROCESS, role=Role.FAULT):
-    """DETAIL mode: two ranks run different collectives. It compares against ONE other rank."""
+    """DETAIL mode: two ranks run different collectives. It compares against ONE other rank.
+
+    Attributes:
+        by_tool: torchfrtrace says so of the dumps that it was given.
+    """
 
     rank: Rank
     runs: Fingerprint
     other_rank: Rank | None
     other_runs: Fingerprint | None
+    by_tool: bool = False
 
 
 class ModelDifference(enum.Enum):

@@ -78,7 +78,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
         why=say(
             "DSY004.why",
-            "DETAIL mode compares every collective with another rank before it is issued.",
+            "The calls of several ranks were compared with each other, and they are not the same.",
         ),
         against=weight.against or _against(found),
         culprits=found.odd,
