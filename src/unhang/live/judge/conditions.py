@@ -80,13 +80,14 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
     late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
     depth = track.place.certain * (1 if track.place.calls_back else 2) or int(track.place.fits)
     depth = 2 if track.delegates else depth
-    least_s = 0.0 if _has_begun(track) else _PREPARES_S
+    least_s = 0.0 if has_begun(track) else _PREPARES_S
     if track.still.function_s >= max(_LOOPS_S[depth], least_s, late_s):
         return _seen(track, SuspicionReason.SPINNING, track.still.function_s, 0.0)
     return RankCondition(charge=SuspicionReason.AT_WORK, phase=track.place.phase)
 
 
-def _has_begun(track: Track) -> bool:
+def has_begun(track: Track) -> bool:
+    """Whether a rank is past what its program does once, before its steps."""
     issued = sum(group.enqueued or 0 for group in track.beat.groups.values())
     return bool(track.beat.steps) or issued >= _BEGUN
 

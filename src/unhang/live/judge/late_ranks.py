@@ -11,6 +11,7 @@ from dataclasses import replace
 from unhang.live.judge.claim import Claim, is_fresh, lasted_s, limit_s, phase_of
 from unhang.live.judge.conditions import judge, stage_at, where_of
 from unhang.live.judge.echoes import raised_second_hand
+from unhang.live.judge.looking_waits import is_by_looking
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.track import Track
 from unhang.live.judge.waits import surely_lacks
@@ -55,8 +56,10 @@ def against_rank(
         return replace(claim, stage=Stage.CONFIRMED)
     if not verdict.suspected:
         return claim
-    if verdict.charge is SuspicionReason.RAISED and not track.ended:
-        return replace(claim, stage=Stage.SUSPECTED)  # something of it moves yet: a last save
+    # Something of it moves yet, as a last save; or the others may look for what no rank leaves.
+    saves = verdict.charge is SuspicionReason.RAISED and not track.ended
+    if saves or all(is_by_looking(wait) for wait in end.lacks):
+        return replace(claim, stage=Stage.SUSPECTED)
     stood = Stood(
         ranks=len(victims) + 1,
         waited_s=waited_s,
