@@ -31,12 +31,10 @@ _DECLARED_S = 60.0
 """The same in a phase that the program has declared: that it stands still there is no news."""
 _USUAL = 1.5
 """What stands so many times as long as is usual there is worth a word."""
-_LOOPS_S = (7.0, 40.0, 120.0)
-"""Computing in the same functions, of the program alone, of the program within a library's known
-work or in what does what its name says (an evaluation that runs the model), or of that library (or
-of child processes) alone: it may never end."""
-_PREPARES_S = 20.0
-"""The same before the first step."""
+_LOOPS_S = 7.0
+_LIBRARY_LOOPS_S = 120.0
+"""Computing in the same functions, of the program or of a library's known work (or of child
+processes) alone: it may never end."""
 _BEGUN = 32
 """So many calls are those of steps, where no step is counted."""
 _SIGTERM = 15
@@ -78,10 +76,9 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
         least_s = _DECLARED_S if pauses else _SUSPECT_S
         return _seen(track, SuspicionReason.ASLEEP, track.still.whole_s, max(least_s, usual_s))
     late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
-    depth = track.place.certain * (1 if track.place.calls_back else 2) or int(track.place.fits)
-    depth = 2 if track.delegates else depth
-    least_s = 0.0 if has_begun(track) else _PREPARES_S
-    if track.still.function_s >= max(_LOOPS_S[depth], least_s, late_s):
+    known = track.delegates or (track.place.certain and not track.place.calls_back)
+    least_s = _LIBRARY_LOOPS_S if known else _LOOPS_S
+    if track.still.function_s >= max(least_s, late_s):
         return _seen(track, SuspicionReason.SPINNING, track.still.function_s, 0.0)
     return RankCondition(charge=SuspicionReason.AT_WORK, phase=track.place.phase)
 

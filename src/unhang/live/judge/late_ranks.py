@@ -23,6 +23,8 @@ _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
 _UNSEEN_S, _LATEST_S = 8.0, 60.0
 """Least and most that ranks are waited for which have not been seen yet."""
+_MEET_S = 2.0
+"""At the start others may come later than they: for so long these have waited, at least."""
 _BROKEN_S = 30.0
 """A launcher ends the others before; a link that fails may keep it from doing so."""
 _OVERDUE_S = 5.0
@@ -110,7 +112,8 @@ def unseen_ranks(waits: Iterable[Wait], tracks: Mapping[Rank, Track]) -> Iterato
     """Ranks that nobody has seen, or whose host is silent: never more than a suspicion.
 
     Those that are about to start may take twice as long as the others did until these told their
-    ranks: a busy host, or a program that numbers its processes late.
+    ranks: a busy host, or a program that numbers its processes late. For as long as the others have
+    been seen without them, nobody need wait.
     """
     for wait in waits:
         if not wait.unknown or wait.awaited:
@@ -118,7 +121,9 @@ def unseen_ranks(waits: Iterable[Wait], tracks: Mapping[Rank, Track]) -> Iterato
         seen = [tracks[rank] for rank in wait.waiters if rank in tracks]
         slowest_s = max((t.came_s for t in seen if t.came_s is not None), default=0.0)
         since_s = max((t.seen_s - t.first_s for t in seen), default=0.0)
-        late = lasted_s(wait) >= _UNSEEN_S and since_s >= min(slowest_s, _LATEST_S)
+        begun = any(track.beat.groups for track in seen)
+        waited = lasted_s(wait) >= (_UNSEEN_S if begun else _MEET_S)
+        late = waited and since_s >= max(_UNSEEN_S, min(slowest_s, _LATEST_S))
         yield Claim(
             charge=SuspicionReason.NEVER_CAME,
             culprits=frozenset(wait.unknown),

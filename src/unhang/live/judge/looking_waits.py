@@ -16,7 +16,7 @@ from unhang.model.stack_states import Doing
 from unhang.model.strength import Strength
 from unhang.model.waits import CallRef, Wait, WaitWitness, WitnessKind
 
-_LOOKS_S = 4.0
+_LOOKS_S = 3.0
 _MOSTLY_SLEEPS = 0.25
 """Of one core: who looks more often does little else, and who computes does not look."""
 _STILL_S = 3.0

@@ -1034,7 +1034,7 @@ LOOPS = {
     "one function": (7.0, (PLACES["code"],)),
     "several functions": (7.0, (PLACES["code"], PLACES["eval"][-2:], PLACES["step"])),
     "the program's code within a library's work": (
-        40.0,
+        7.0,
         ((DRAW, *FETCH), (FramePlace("/home/u/data.py", 9, "valid"), DRAW, *FETCH)),
     ),
     "a library's work": (120.0, (PLACES["data"], FETCH)),
