@@ -18,8 +18,9 @@ from unhang.model.phases import Phase
 
 _ENDED_S = 1.0
 _FINISHED_S = 2.0
-_SENT_AWAY_S = 6.0
-"""A rank that was told to end is most often one of all of them."""
+_FOLLOWED_S = 6.0
+"""A rank that was told to end is most often one of all of them; one that was aborted in a call met
+what another one did (gloo, and the watchdog of NCCL, end a process so)."""
 _LEAVING_S = (1.0, 6.0)
 """Python takes its time to end; its launcher, which waits for that, may do the rest."""
 _RESCUE_S = 600.0
@@ -37,7 +38,7 @@ _LIBRARY_LOOPS_S = 120.0
 processes) alone: it may never end."""
 _BEGUN = 32
 """So many calls are those of steps, where no step is counted."""
-_SIGTERM = 15
+_SIGABRT, _SIGTERM = 6, 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +139,8 @@ def departed(track: Track) -> RankCondition:
         quiet = track.still.lifeless_s >= proved_s or track.still.leaving_s >= _RESCUE_S
         proved_s = proved_s if raised and quiet else math.inf
         return _seen(track, charge, track.still.leaving_s, suspect_s, proved_s)
-    if track.facts.signal == _SIGTERM:
-        return _seen(track, charge, track.still.ended_s, _SENT_AWAY_S, _SENT_AWAY_S)
+    if track.facts.signal in {_SIGABRT, _SIGTERM}:
+        return _seen(track, charge, track.still.ended_s, _FOLLOWED_S, _FOLLOWED_S)
     limit_s = _FINISHED_S if charge is SuspicionReason.LEFT else _ENDED_S
     return _seen(track, charge, track.still.ended_s, 0.0, limit_s)
 
