@@ -35,10 +35,12 @@ def find_looking(tracks: Mapping[Rank, Track]) -> list[Wait]:
         tracks: the present process of each rank whose host is heard, none of which waits in a call.
     """
     looking = frozenset(rank for rank, track in tracks.items() if _looks(track))
+    if not looking:
+        return []
     others = {rank: track for rank, track in tracks.items() if rank not in looking}
     alive = {rank for rank, track in others.items() if not track.ended}
     moving = {rank for rank in alive if not _stands(others[rank])}
-    if not looking or not others or (moving and len(moving) >= len(looking)):
+    if not others or (moving and len(moving) >= len(looking)):
         return []
     if alive and not all(has_begun(track) for track in tracks.values()):
         return []  # before the first step some serve others, and are no part of what these prepare
