@@ -144,6 +144,42 @@ HANGS: dict[str, tuple[int, str, set[int]]] = {
         """,
         {1},
     ),
+    "a mark that a rank which is through has not left": (
+        3,
+        """
+        mark = sys.argv[1] + f".{rank}"
+        if rank == 1:
+            os._exit(0)
+        open(mark, "w").close()
+        until = time.time() + 60
+        while not os.path.exists(sys.argv[1] + ".1"):
+            if time.time() > until:
+                raise TimeoutError("a part is missing")
+            time.sleep(0.4)
+        """,
+        {1},
+    ),
+    "parts that two stages count differently": (
+        2,
+        """
+        box = torch.zeros(8)
+        parts = [dist.isend(box, 1 - rank) for _ in range(3)]
+        parts += [dist.irecv(box.clone(), 1 - rank) for _ in range(4)]
+        for part in parts:
+            part.wait()
+        """,
+        {0, 1},
+    ),
+    "two groups that one of two takes in another order": (
+        2,
+        """
+        pair = [dist.new_group([0, 1]) for _ in range(2)]
+        for number in range(30):
+            for group in pair if (number, rank) != (20, 1) else reversed(pair):
+                dist.all_reduce(torch.ones(4), group=group)
+        """,
+        {1},
+    ),
     "an endless loop of tensor operations": (
         3,
         """

@@ -7,10 +7,10 @@ job: this is asked only where nobody waits in a call, and is never more than a s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from unhang.live.judge.conditions import has_begun
-from unhang.live.judge.track import Track
+from unhang.live.judge.track import Track, function_of
 from unhang.model.ids import Rank
 from unhang.model.stack_states import Doing
 from unhang.model.strength import Strength
@@ -29,7 +29,7 @@ def is_by_looking(wait: Wait) -> bool:
 
 
 def find_looking(tracks: Mapping[Rank, Track]) -> list[Wait]:
-    """Return at most one wait: for those that have ended or stand still, or for the few at work.
+    """Return at most one wait: for those that have ended or stand still, or for no more at work.
 
     Args:
         tracks: the present process of each rank whose host is heard, none of which waits in a call.
@@ -37,10 +37,11 @@ def find_looking(tracks: Mapping[Rank, Track]) -> list[Wait]:
     looking = frozenset(rank for rank, track in tracks.items() if _looks(track))
     if not looking:
         return []
-    others = {rank: track for rank, track in tracks.items() if rank not in looking}
+    loops = {function_of(tracks[rank].place.place) for rank in looking}
+    others = {r: t for r, t in tracks.items() if r not in looking and not _gave_up(t, loops)}
     alive = {rank for rank, track in others.items() if not track.ended}
     moving = {rank for rank in alive if not _stands(others[rank])}
-    if not others or (moving and len(moving) >= len(looking)):
+    if not others or (moving and len(moving) > len(looking)):
         return []
     if alive and not all(has_begun(track) for track in tracks.values()):
         return []  # before the first step some serve others, and are no part of what these prepare
@@ -65,8 +66,13 @@ def _looks(track: Track) -> bool:
         return False
     stays = track.still.function_s >= _LOOKS_S and (track.cpu_share or 0.0) < _MOSTLY_SLEEPS
     at = track.place
-    loops = at.own and at.place != "" and at.doing in {Doing.CODE, Doing.WORKS}
+    loops = at.looks and at.place != "" and at.doing in {Doing.CODE, Doing.WORKS}
     return stays and loops and "switches" in track.lives(track.still.function_s)
+
+
+def _gave_up(track: Track, loops: Collection[str]) -> bool:
+    """Whether a rank has raised where the others still look: it looked as well."""
+    return track.beat.exception is not None and function_of(track.place.place) in loops
 
 
 def _stands(track: Track) -> bool:

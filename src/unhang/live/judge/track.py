@@ -258,7 +258,7 @@ class Track:
             self.progress_s = self.beat.mono_s
             # Who goes on after an exception was not ended by it.
             self.still.leaving_s = 0.0
-        if calls:
+        if calls or _completed(before) != _completed(self.beat):
             # The calls changed between the two beats; the probe knows when.
             self.still.calls_s = min(_since(self.beat), step_s)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from support.live_jobs import PLACES, waiting_in
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claims import find_claims
@@ -10,7 +12,14 @@ from unhang.live.judge.track import Track, begin
 from unhang.live.judge.usual_durations import UsualDurations
 from unhang.live.judge.waits import find_waits, take_snapshot
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason
-from unhang.live.messages.reports import Beat, FramePlace, GroupBeat, ProcessFacts, ProcessReport
+from unhang.live.messages.reports import (
+    Beat,
+    FramePlace,
+    GroupBeat,
+    ProcessFacts,
+    ProcessReport,
+    Raised,
+)
 from unhang.model.ids import Rank
 from unhang.waitgraph import analyse
 
@@ -75,8 +84,9 @@ def test_of_ranks_that_live_those_that_stand_still_are_looked_for() -> None:
     assert awaited(rank(0), rank(1), stands, rank(3, exit_code=0)) == [({0, 1}, {2})]
 
 
-def test_who_is_at_work_is_looked_for_where_most_look() -> None:
+def test_who_is_at_work_is_looked_for_where_as_many_look() -> None:
     assert awaited(rank(0), rank(1), rank(2, PLACES["eval"], cpu=0.9)) == [({0, 1}, {2})]
+    assert awaited(rank(0), rank(1, PLACES["eval"], cpu=0.9)) == [({0}, {1})]
     assert awaited(rank(0), rank(1, cpu=0.9), rank(2, PLACES["eval"], cpu=0.9)) == []
 
 
@@ -87,6 +97,13 @@ def test_where_somebody_waits_in_a_call_that_tells_more() -> None:
 
 def test_a_rank_that_sleeps_and_never_wakes_does_not_look() -> None:
     assert awaited(rank(0, woken=False), rank(1, exit_code=0)) == []
+
+
+def test_who_looks_for_a_file_is_found_in_python_itself_and_gives_up_like_the_others() -> None:
+    exists = (FramePlace("/usr/lib/python3.11/genericpath.py", 19, "exists"), *LOOP)
+    raised = rank(3, exit_code=1)
+    raised.beat = replace(raised.beat, exception=Raised(type="KeyError", message="'part'"))
+    assert awaited(rank(0, exists), rank(1), rank(2, exit_code=0), raised) == [({0, 1}, {2})]
 
 
 def test_before_the_first_step_some_ranks_only_serve_the_others() -> None:
