@@ -44,7 +44,9 @@ def late():
     {late}
 
 
-Path(os.environ["READY"], str(rank)).touch()
+here = Path(os.environ["READY"], str(rank))
+here.with_suffix(".new").write_text(str(os.getpid()))
+here.with_suffix(".new").rename(here)
 if rank == 1:
     late()
 {meeting}
@@ -82,11 +84,26 @@ def job(tmp_path: Path, late: str, meeting: str = WAIT) -> Iterator[subprocess.P
             words, env=environment, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        _await(lambda: len(list(ready.iterdir())) == 3)
-        time.sleep(3.0)  # into the collective
+        _await(lambda: {path.name for path in ready.iterdir()} == {"0", "1", "2"})
+        if meeting == WAIT:
+            waiting = [int((ready / rank).read_text()) for rank in "02"]
+            _await(lambda: all(map(_rests, waiting)))
         yield started
     finally:
         _end(started)
+
+
+def _rests(pid: int) -> bool:
+    """Whether a process uses no CPU time for a while: it waits in the collective."""
+    before = _cpu_ticks(pid)
+    time.sleep(0.5)
+    return _cpu_ticks(pid) == before
+
+
+def _cpu_ticks(pid: int) -> tuple[str, ...]:
+    """Its state, and its CPU time; one that wants a core and gets none is no sleeper."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return ("S" if fields[0] == "S" else str(time.monotonic()), *fields[11:13])
 
 
 def _await(holds: Callable[[], bool]) -> None:

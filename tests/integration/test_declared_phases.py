@@ -58,8 +58,10 @@ def run(folder: Path, phase: str, seconds: int, *options: str) -> list[dict[str,
 def test_a_declared_save_that_stands_still_is_no_hang(
     phase: str, suspected: set[str], tmp_path: Path
 ) -> None:
-    events = run(tmp_path, phase, 15)
-    assert {e["kind"] for e in events} & {"stall_suspected", "hang_confirmed"} == suspected
+    events = run(tmp_path, phase, 20)
+    # Where cores are taken one rank is late at the start, and suspected until it is there.
+    steps = [e for e in events if e.get("call", {}).get("op") != "init_process_group"]
+    assert {e["kind"] for e in steps} & {"stall_suspected", "hang_confirmed"} == suspected
     entered = [e["ranks"] for e in events if e["kind"] == "phase" and e.get("phase") == "save"]
     assert entered == ([] if suspected else ["1"]), events
 

@@ -7,14 +7,13 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from integration.launch import launched
-from integration.whom_all_name import told_of
+from integration.whom_all_name import held, told_of
 
 pytestmark = pytest.mark.integration
 
@@ -145,6 +144,42 @@ HANGS: dict[str, tuple[int, str, set[int]]] = {
         """,
         {1},
     ),
+    "a mark that a rank which is through has not left": (
+        3,
+        """
+        mark = sys.argv[1] + f".{rank}"
+        if rank == 1:
+            os._exit(0)
+        open(mark, "w").close()
+        until = time.time() + 60
+        while not os.path.exists(sys.argv[1] + ".1"):
+            if time.time() > until:
+                raise TimeoutError("a part is missing")
+            time.sleep(0.4)
+        """,
+        {1},
+    ),
+    "parts that two stages count differently": (
+        2,
+        """
+        box = torch.zeros(8)
+        parts = [dist.isend(box, 1 - rank) for _ in range(3)]
+        parts += [dist.irecv(box.clone(), 1 - rank) for _ in range(4)]
+        for part in parts:
+            part.wait()
+        """,
+        {0, 1},
+    ),
+    "two groups that one of two takes in another order": (
+        2,
+        """
+        pair = [dist.new_group([0, 1]) for _ in range(2)]
+        for number in range(30):
+            for group in pair if (number, rank) != (20, 1) else reversed(pair):
+                dist.all_reduce(torch.ones(4), group=group)
+        """,
+        {1},
+    ),
     "an endless loop of tensor operations": (
         3,
         """
@@ -182,11 +217,6 @@ def run(
     return done.returncode, [json.loads(line) for line in lines], done.stdout + done.stderr
 
 
-def starts(event: Mapping[str, Any]) -> bool:
-    """Whether ranks wait for one that comes up."""
-    return bool(event.get("call", {}).get("op") == "init_process_group")
-
-
 @pytest.mark.parametrize("name", HEALTHY)
 def test_a_job_that_is_well_is_never_ended(name: str, tmp_path: Path) -> None:
     """Its own limit of 12 s would have ended it."""
@@ -202,15 +232,7 @@ def test_a_hang_is_named_and_the_end_says_the_same(name: str, tmp_path: Path) ->
     limit_s = 45 if "endless" in name else 600
     code, events, output = run(tmp_path, body, ranks, *patience, limit_s=limit_s)
     assert code != 0
-    # Where cores are taken the ranks come up one after the other: what was suspected then, and
-    # withdrawn, is not this hang.
-    up = max((n for n, e in enumerate(events) if e["kind"] == "resumed" and starts(e)), default=-1)
-    told = [
-        event
-        for place, event in enumerate(events)
-        if event["kind"] in {"stall_suspected", "hang_confirmed"}
-        and (place > up or event["kind"] == "hang_confirmed" or not starts(event))
-    ]
+    told = held(events)
     # Which of two is odd their dumps tell. Where these come late, both are suspected until then.
     fair = (culprits, {0, 1} if "one of two" in name else culprits)
     assert set(told[0].get("culprits", [])) in fair, output

@@ -19,6 +19,7 @@ from integration.launch import launched
 from integration.shifted_clock import ShiftedClock
 from integration.test_run_watched import (
     UNHANG,
+    WORK,
     agent_of,
     environment,
     events_of,
@@ -104,10 +105,18 @@ def test_a_full_disk_costs_the_books_and_the_record_says_which(small_disk: Path)
     assert "heartbeat_unwritten" not in lost
 
 
+WATCHED = """
+import os, pathlib, shutil, time
+own = pathlib.Path(os.environ["UNHANG_RUN"])
+while not any(own.glob("agents/*.json")):
+    time.sleep(0.1)
+"""
+REMOVE = "shutil.rmtree(own)"
+
+
 def test_a_record_that_cannot_be_written_is_told_in_its_place(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    remove = "import os, shutil, time; time.sleep(2); shutil.rmtree(os.environ['UNHANG_RUN'])"
-    done = run(folder, sys.executable, "-c", f"{remove}; print('trained')")
+    done = run(folder, sys.executable, "-c", f"{WATCHED}\n{REMOVE}\nprint('trained')")
     assert (done.returncode, done.stdout) == (0, "trained\n")
     assert "unhang: run.json could not be brought up to date (No such file" in done.stderr
     assert "unhang: no training process was seen" in done.stderr
@@ -124,7 +133,7 @@ def test_two_runs_at_once_in_one_folder_are_two(tmp_path: Path) -> None:
         )
         for n in range(3)
     ]
-    printed = [each.communicate(timeout=60)[0] for each in runs]
+    printed = [each.communicate(timeout=200)[0] for each in runs]
     assert printed == [b"0\n", b"1\n", b"2\n"]
     records = [record_of(place) for place in (folder, folder / "run-2", folder / "run-3")]
     assert {record["pid"] for record in records} == {each.pid for each in runs}
@@ -191,14 +200,22 @@ def test_without_recorder_and_debugger_a_hang_is_named_by_beats(
         assert words in loss["text"]
 
 
+TRIES = """
+try: import torch
+except ImportError: print("no torch")
+"""
+
+
 def test_without_torch_the_record_says_what_nobody_could_see(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "torch.py").write_text("raise ImportError('libcudart.so.12: cannot open')")
-    work = "import time\ntry: import torch\nexcept ImportError: print('no torch')\ntime.sleep(2.5)"
-    done = run(tmp_path / "run", sys.executable, "-c", work, **RANK, PYTHONPATH=str(broken))
+    folder = tmp_path / "run"
+    code = f"{TRIES}\n{WORK.replace('print(n, flush=True); ', '')}"
+    command = (sys.executable, "-c", code, "attached", str(folder))
+    done = run(folder, *command, **RANK, PYTHONPATH=str(broken))
     assert (done.returncode, done.stdout) == (0, "no torch\n")
-    loss = lost_in(tmp_path / "run")["no_torch"]
+    loss = lost_in(folder)["no_torch"]
     assert loss["ranks"] == "0"
     assert "who waits for whom cannot be told" in loss["text"]
 
@@ -216,10 +233,10 @@ def test_an_agent_that_dies_while_it_ends_a_hang_has_a_successor(tmp_path: Path)
     folder, script = tmp_path / "run", tmp_path / "train.py"
     script.write_text(HANG.format(before=STUBBORN, after=OLD))
     with watched(folder, *launched(2, script)) as process:
-        wait_for(lambda: "hang_confirmed" in kinds_of(folder), 200)
-        wait_for(lambda: any(folder.glob("captures/*/")), 200)
+        wait_for(lambda: "hang_confirmed" in kinds_of(folder))
+        wait_for(lambda: any(folder.glob("captures/*/")))
         os.kill(agent_of(folder), signal.SIGKILL)  # while it captures
-        wait_for(lambda: "aborted" in kinds_of(folder), 200)
+        wait_for(lambda: "aborted" in kinds_of(folder))
         os.kill(agent_of(folder), signal.SIGKILL)  # while it ends the ranks, which do not want to
         assert process.wait(200) == 86
     assert kinds_of(folder).count("aborted") == 1, "the third one goes on with what was begun"

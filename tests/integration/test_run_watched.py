@@ -51,10 +51,12 @@ while not pathlib.Path(sys.argv[1]).exists():
 """
 
 WORK = """
-import sys, time
-for n in range(int(sys.argv[1])):
-    sum(range(20000)); print(n, flush=True); time.sleep(0.1)
+import pathlib, sys, time
+word, events, n = sys.argv[1], pathlib.Path(sys.argv[2], "events.jsonl"), 0
+while not (events.exists() and word in events.read_text()):
+    sum(range(20000)); print(n, flush=True); time.sleep(0.1); n += 1
 """
+"""Until the events of a run tell something."""
 
 
 def free_port() -> int:
@@ -87,7 +89,7 @@ def record_of(folder: Path) -> dict[str, Any]:
     return data
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 200) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -151,7 +153,7 @@ def test_a_hang_is_named_captured_and_ended_and_the_launcher_starts_again(
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=140,
+        timeout=300,
         check=False,
     )
     assert run.returncode == 0, run.stderr
@@ -163,13 +165,14 @@ def test_a_hang_is_named_captured_and_ended_and_the_launcher_starts_again(
     (hang,) = [event for event in events_of(folder) if event["kind"] == "hang_confirmed"]
     assert hang["culprits"] == [1]
     assert hang["call"]["op"] == "all_reduce"
-    assert hang["since_s"] < 10
+    assert hang["since_s"] >= 8, "the patience that was asked for"
     verdict = json.loads(next(folder.glob("captures/*/diagnosis.json")).read_text())
     assert verdict["culprits"] == [1]
     assert next(folder.glob("captures/*.unhang.tar.zst")).stat().st_size > 0
     assert run.stdout.count("from the checkpoint") == 2, "the second start went to its end"
     told = [json.loads(text)["kind"] for text in posted]
-    assert told == ["stall_suspected", "hang_confirmed"]
+    assert set(told) == {"stall_suspected", "hang_confirmed"}
+    assert told.index("hang_confirmed") == len(told) - 1
     assert b"rank" in posted[0]
     assert "notified" in kinds
     assert "".join(path.read_text() for path in folder.glob("agents/*.log")) == ""
@@ -183,7 +186,7 @@ def test_a_job_that_fails_by_itself_gets_its_verdict(script: Path, tmp_path: Pat
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert run.returncode == 1
@@ -226,7 +229,7 @@ def test_a_save_that_outlasts_the_limit_of_a_sub_group(timeouts: str, tmp_path: 
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert "hang_confirmed" not in kinds_of(folder)
@@ -245,7 +248,9 @@ rank = {**os.environ, "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
 child = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(300)"]
 process = subprocess.Popen(child, env=rank, start_new_session=True)
 print("rank", process.pid, flush=True)
-time.sleep(4)
+events = os.path.join(os.environ["UNHANG_RUN"], "events.jsonl")
+while not (os.path.exists(events) and "attached" in open(events).read()):
+    time.sleep(0.1)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -256,7 +261,7 @@ def test_ranks_that_outlive_their_launcher_are_ended(tmp_path: Path) -> None:
         [*UNHANG, "--out", str(folder), "--", sys.executable, "-c", LAUNCHER],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert run.returncode == 128 + signal.SIGKILL
@@ -279,14 +284,14 @@ def test_the_command_of_on_hang_is_told_about_the_hang(tmp_path: Path, script: P
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    wait_for(lambda: seen.exists() and seen.read_text().endswith("done\n"), 60)
+    wait_for(lambda: seen.exists() and seen.read_text().endswith("done\n"))
     facts = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
     assert facts["UNHANG_CULPRITS"] == "1"
     assert facts["UNHANG_RUN_FOLDER"] == str(folder)
     assert "SigBlk:\t0000000000000000" in seen.read_text()
     assert "UNHANG_RUN" not in facts, "a command of the user's is not part of the job"
     run.terminate()
-    assert run.wait(60) != 0
+    assert run.wait(200) != 0
     assert events_of(folder)[-1]["kind"] == "exited"
 
 
@@ -299,16 +304,16 @@ def test_boards_that_are_none_are_told_and_harm_nobody(tmp_path: Path) -> None:
         "(r / 'x-3.board').write_text('nothing of the kind')\n"
         "(r / 'x-4.board').symlink_to('/nowhere')\n"
     )
-    code = work.replace("import sys, time", prepare + "import sys, time")
+    code = work.replace("import pathlib, sys, time", prepare + "import pathlib, sys, time")
     run = subprocess.run(
-        [*UNHANG, "--out", str(folder), "--", sys.executable, "-c", code, "40"],
+        [*UNHANG, "--out", str(folder), "--", sys.executable, "-c", code, "x-4.board", str(folder)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert run.returncode == 0
-    assert run.stdout == "".join(f"{n}\n" for n in range(40))
+    assert run.stdout == "".join(f"{n}\n" for n in range(run.stdout.count("\n")))
     names = {loss["values"].get("name") for loss in record_of(folder)["lost"]}
     assert {"x-2.board", "x-4.board"} <= names
 
@@ -325,17 +330,17 @@ sys.exit(run(sys.argv[3:], out=sys.argv[1]))
 
 def test_a_run_folder_on_a_network_disk_gets_what_the_probes_wrote(tmp_path: Path) -> None:
     folder, local = tmp_path / "run", tmp_path / "local"
-    job = [sys.executable, "-c", WORK, "30"]
+    job = [sys.executable, "-c", WORK, "attached", str(folder)]
     run = subprocess.run(
         [sys.executable, "-c", AS_ON_A_NETWORK, str(folder), str(local), *job],
         env=environment(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1"),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
-    assert (run.returncode, run.stdout.count("\n")) == (0, 30)
-    assert "attached" in kinds_of(folder)
+    assert run.returncode == 0
+    assert run.stdout == "".join(f"{n}\n" for n in range(run.stdout.count("\n")))
     assert len(list((folder / "boards").glob("*.board"))) == 1
     assert not local.exists()
 
@@ -408,7 +413,7 @@ def test_a_cut_cable_and_a_killed_collector_harm_nobody(tmp_path: Path, nodes: N
         numbers = [int(line) for line in run.stdout.read().split()]
         assert numbers == list(range(len(numbers))), "nothing of the output was lost"
         run.stdout.close()
-        assert run.wait(30) == 0
+        assert run.wait(200) == 0
     assert "hang_confirmed" not in kinds_of(folder)
     assert "agent_died" in {loss["code"] for loss in record_of(folder)["lost"]}
     (gap,) = [loss for loss in record_of(folder / "node-1")["lost"] if loss["code"] == "judge_gap"]

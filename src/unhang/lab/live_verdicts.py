@@ -78,7 +78,10 @@ def _word(row: dict[str, Any]) -> LiveVerdict | None:
     if level is not None:
         return _made(row, level, row.get("why"))
     ended = kind == "exited" and "exit_code" in row
-    if not ended or row["exit_code"] == 0 or row.get("outcome") == "healthy":
+    # A launcher that does not look after its ranks ends with 0 after one of them has failed.
+    if not ended or (row["exit_code"] == 0 and not row.get("culprits")):
+        return None
+    if row.get("outcome") == "healthy":
         return None
     return _made(row, Level.END, row.get("verdict") or row.get("why"))
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from benchmarks.recorder_dumps import Form, write
 from benchmarks.recorder_faults import change, die, stall
+from benchmarks.recorder_jobs import Group, Op, Rank, ring
 from benchmarks.recorder_jobs import Job as MadeUpJob
-from benchmarks.recorder_jobs import ring
 
 import unhang
 from support.recorder_scenarios import (
@@ -61,6 +61,17 @@ def test_the_odd_rank_may_stand_first_or_last(tmp_path: Path, rank: int) -> None
     job = training()
     change(job, rank, places(job, rank, lambda op: op.group.name == "0")[1], size=(9,))
     assert unhang.diagnose(str(written(job, tmp_path))).culprits == {rank}
+
+
+def test_of_two_ranks_that_cross_two_groups_the_one_that_left_its_order_is_odd(
+    tmp_path: Path,
+) -> None:
+    """The groups have the same members, and no description but torch's own."""
+    groups = [Group(name, "undefined", (0, 1)) for name in ("1", "2")]
+    steps = [Op(group, "all_reduce") for group in groups] * 8
+    crossed = [*steps[:14], steps[15], steps[14]]
+    folder = written(MadeUpJob([Rank(0, steps), Rank(1, crossed)]), tmp_path)
+    assert recorded_of(folder).cycle_odd == {1}
 
 
 def test_victims_are_folded_behind_the_root(tmp_path: Path) -> None:

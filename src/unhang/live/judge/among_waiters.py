@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import permutations
 from operator import and_
 
 from unhang.live.judge.claim import Claim, is_fresh, lasted_s, limit_s, phase_of
-from unhang.live.judge.conditions import stage_at, where_of
+from unhang.live.judge.conditions import has_begun, stage_at, where_of
 from unhang.live.judge.named_waits import names_a_rank
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.stack_waits import is_by_stack, is_pairwise
@@ -30,7 +31,7 @@ _DIFFER_S = 1.5
 _TOGETHER_S = 5.0
 _TWO = 2
 _FIRST_CALL = 5.0
-"""The first call of a group also connects its members, which takes its time."""
+"""The first call of a group also connects its members, which takes its time; so does to meet."""
 
 
 def among_waiters(found: Analysis, tracks: Mapping[Rank, Track], patience: Patience) -> list[Claim]:
@@ -59,19 +60,24 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
     held = [tracks[rank] for rank in wait.held_up]
     moving = any(_moves(t) or t.starves for t in held) or not is_fresh(wait.held_up, tracks)
     suspect_s = max(_TOGETHER_S, 3 * patience.usual.usual_s(DurationKind.TOGETHER, None))
-    if (wait.call.seq is not None and wait.call.seq <= 1) or is_by_stack(wait):
+    by_handle = is_by_stack(wait) and all(track.place.handle for track in held)
+    meets = is_by_stack(wait) and not (by_handle or all(map(has_begun, held)))
+    if meets or (wait.call.seq is not None and wait.call.seq <= 1):
         suspect_s *= _FIRST_CALL
     if differ:
         suspect_s = _DIFFER_S
     odd = sides[0] if differ and len(sides[0]) < len(sides[1]) else NO_RANKS
     victims = wait.held_up - odd
-    if differ and not odd and all(len(side) == 1 for side in sides):
-        odd, victims = NO_RANKS.union(*sides), NO_RANKS  # it is between these two
+    between = by_handle and len(held) == _TWO
+    if between or (differ and not odd and all(len(side) == 1 for side in sides)):
+        odd = wait.held_up if between else NO_RANKS.union(*sides)
+        victims = NO_RANKS  # it is between these two
     stood = Stood(ranks=len(wait.held_up), waited_s=lasted_s(wait), limit_s=wait.limit_s)
     needed_s = patience.needed_s(stood)
     stage = stage_at(settled_s, suspect_s, needed_s)
+    charge = SuspicionReason.MISMATCH if differ else SuspicionReason.TOGETHER
     return Claim(
-        charge=SuspicionReason.MISMATCH if differ else SuspicionReason.TOGETHER,
+        charge=SuspicionReason.CIRCLE if between else charge,
         culprits=odd,
         victims=victims,
         call=wait.call,
@@ -81,6 +87,9 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
         stage=Stage.WATCHED if moving else stage,
         lifeless_s=settled_s,
         patience_s=needed_s,
+        between=tuple(
+            (a, b, wait.call.op or "") for a, b in permutations(sorted(odd), _TWO) if between
+        ),
         ask=not moving,
     )
 

@@ -80,8 +80,12 @@ def answered(claim: Claim, asked: Question | None, now_s: float) -> Claim:
 def narrowed(claim: Claim, answer: DumpsReady) -> Claim:
     """That it is between some ranks is seen; of which of them it is less evidence may tell."""
     everybody, odd = claim.culprits | claim.victims, answer.culprits
-    told = answer.cause in _DIFFERENCES and answer.strength not in {None, Strength.HINTS}
-    if not (_is_vague(claim) and told and odd and odd < everybody):
+    told = odd and answer.strength not in {None, Strength.HINTS}
+    if told and claim.charge is SuspicionReason.TOGETHER and _locates(answer):
+        # All seem to wait; who has not issued the call of the others waits in one that they lack.
+        charge = SuspicionReason.MISMATCH
+        return replace(claim, charge=charge, culprits=odd, victims=everybody - odd)
+    if not (told and _is_vague(claim) and answer.cause in _DIFFERENCES and odd < everybody):
         return claim
     return replace(claim, culprits=odd, victims=everybody - odd)
 
@@ -97,6 +101,11 @@ def _held_back(claim: Claim, asked: Question, now_s: float) -> Claim:
 def _is_vague(claim: Claim) -> bool:
     """Whether a claim among waiting ranks singles out none of them."""
     return claim.charge in AMONG and not (claim.culprits and claim.victims)
+
+
+def _locates(answer: DumpsReady) -> bool:
+    """Whether recorded calls show who has not come to a call, and nothing tells why."""
+    return answer.cause is None and any(code.startswith("LOC1") for code in answer.fired)
 
 
 def _decides(answer: DumpsReady) -> bool:

@@ -29,6 +29,8 @@ _SERVICES = (
 _TASK = ("concurrent/futures/thread.py", "run")
 _SERVES = "selectors.py"
 """Where a thread stands that serves others, and has nothing to do."""
+_ASKS = ("genericpath.py", "posixpath.py", "pathlib.py", "pathlib/_local.py", "glob.py")
+"""Where Python looks for a file."""
 MEETING = "init_process_group"
 """The first call that needs all ranks of a job."""
 _SEEKS = "_create_c10d_store"
@@ -49,6 +51,7 @@ class BeatStack:
         op: the call it waits in, as the program calls it.
         place: `function (file:line)` of the program's own code nearest to it.
         own: its innermost frame is the program's own: it is in no library.
+        looks: the same, or the program's own code looks for a file.
         calls_back: what shows the phase has called the program's own code.
         outside: it waits for a socket or a child process, so that others may be at work for it.
         handle: it waits by a handle, which does not tell in what.
@@ -68,6 +71,7 @@ class BeatStack:
     op: str | None = None
     place: str = ""
     own: bool = False
+    looks: bool = False
     calls_back: bool = False
     outside: bool = False
     handle: bool = False
@@ -146,6 +150,8 @@ def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Bea
     innermost = _thread(frames[-1:])
     op = reading.op if reading.doing is Doing.WAITS else None
     own = own_code(innermost, read_stack(innermost)) != ""
+    asking = next((f for f in reversed(frames) if not f.file.endswith(_ASKS)), frames[-1])
+    looks = own or own_code(_thread((asking,)), read_stack(_thread((asking,)))) != ""
     below = _thread(frames[reading.at + 1 :])
     handle = calling == _AWAIT and own and reading.doing in {Doing.CODE, Doing.WORKS}
     leaves = any(f.function in _LEAVES and f.file.endswith(_TORCH) for f in stack)
@@ -158,6 +164,7 @@ def standpoint(stack: tuple[FramePlace, ...], calling: str | None = None) -> Bea
         op=op,
         place=own_code(thread, reading) or own_code(thread, read_stack(innermost)),
         own=own,
+        looks=looks,
         calls_back=own_code(below, replace(reading, at=-1)) != "",
         outside=any(f.file.endswith(_OUTSIDE) for f in stack[:3]),
         handle=handle,

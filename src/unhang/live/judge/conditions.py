@@ -18,8 +18,9 @@ from unhang.model.phases import Phase
 
 _ENDED_S = 1.0
 _FINISHED_S = 2.0
-_SENT_AWAY_S = 6.0
-"""A rank that was told to end is most often one of all of them."""
+_FOLLOWED_S = 6.0
+"""A rank that was told to end is most often one of all of them; one that was aborted in a call met
+what another one did (gloo, and the watchdog of NCCL, end a process so)."""
 _LEAVING_S = (1.0, 6.0)
 """Python takes its time to end; its launcher, which waits for that, may do the rest."""
 _RESCUE_S = 600.0
@@ -31,15 +32,13 @@ _DECLARED_S = 60.0
 """The same in a phase that the program has declared: that it stands still there is no news."""
 _USUAL = 1.5
 """What stands so many times as long as is usual there is worth a word."""
-_LOOPS_S = (7.0, 40.0, 120.0)
-"""Computing in the same functions, of the program alone, of the program within a library's known
-work or in what does what its name says (an evaluation that runs the model), or of that library (or
-of child processes) alone: it may never end."""
-_PREPARES_S = 20.0
-"""The same before the first step."""
+_LOOPS_S = 7.0
+_LIBRARY_LOOPS_S = 120.0
+"""Computing in the same functions, of the program or of a library's known work (or of child
+processes) alone: it may never end."""
 _BEGUN = 32
 """So many calls are those of steps, where no step is counted."""
-_SIGTERM = 15
+_SIGABRT, _SIGTERM = 6, 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,15 +77,15 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
         least_s = _DECLARED_S if pauses else _SUSPECT_S
         return _seen(track, SuspicionReason.ASLEEP, track.still.whole_s, max(least_s, usual_s))
     late_s = 3 * usual.usual_s(DurationKind.LATE, *where_of(track))
-    depth = track.place.certain * (1 if track.place.calls_back else 2) or int(track.place.fits)
-    depth = 2 if track.delegates else depth
-    least_s = 0.0 if _has_begun(track) else _PREPARES_S
-    if track.still.function_s >= max(_LOOPS_S[depth], least_s, late_s):
+    known = track.delegates or (track.place.certain and not track.place.calls_back)
+    least_s = _LIBRARY_LOOPS_S if known else _LOOPS_S
+    if track.still.function_s >= max(least_s, late_s):
         return _seen(track, SuspicionReason.SPINNING, track.still.function_s, 0.0)
     return RankCondition(charge=SuspicionReason.AT_WORK, phase=track.place.phase)
 
 
-def _has_begun(track: Track) -> bool:
+def has_begun(track: Track) -> bool:
+    """Whether a rank is past what its program does once, before its steps."""
     issued = sum(group.enqueued or 0 for group in track.beat.groups.values())
     return bool(track.beat.steps) or issued >= _BEGUN
 
@@ -140,8 +139,8 @@ def departed(track: Track) -> RankCondition:
         quiet = track.still.lifeless_s >= proved_s or track.still.leaving_s >= _RESCUE_S
         proved_s = proved_s if raised and quiet else math.inf
         return _seen(track, charge, track.still.leaving_s, suspect_s, proved_s)
-    if track.facts.signal == _SIGTERM:
-        return _seen(track, charge, track.still.ended_s, _SENT_AWAY_S, _SENT_AWAY_S)
+    if track.facts.signal in {_SIGABRT, _SIGTERM}:
+        return _seen(track, charge, track.still.ended_s, _FOLLOWED_S, _FOLLOWED_S)
     limit_s = _FINISHED_S if charge is SuspicionReason.LEFT else _ENDED_S
     return _seen(track, charge, track.still.ended_s, 0.0, limit_s)
 

@@ -103,6 +103,12 @@ class HangIncident:
         return self.stage is not Stage.WATCHED or self.claim.waited_s < self.late_s / 2
 
     @property
+    def is_narrowed(self) -> bool:
+        """What was suspected of nobody is now held against some ranks."""
+        named = bool(self.claim.culprits) and not self.worst.culprits
+        return named and self.stage is self.claim.stage is Stage.SUSPECTED
+
+    @property
     def whole(self) -> Claim:
         """What was told of it, with how long it lasted until now."""
         lasted_s = max(self.still_s, self.frozen_s, self.worst.still_s or 0.0)
@@ -208,11 +214,12 @@ class HangIncidents:
         self.confirmed = None
 
     def _risen(self) -> list[IncidentChange]:
-        """Cases that reached a higher stage and held it for two looks."""
+        """Cases that reached a higher stage and held it for two looks, or that name ranks now."""
         risen: dict[tuple[Stage, SuspicionReason, str | None], list[HangIncident]] = {}
         for case in self.cases.values():
             stage = case.claim.stage
-            if case.misses or case.looks < _LOOKS or GRAVITY[stage] <= GRAVITY[case.stage]:
+            rises = GRAVITY[stage] > GRAVITY[case.stage] or case.is_narrowed
+            if case.misses or case.looks < _LOOKS or not rises:
                 continue
             key = (stage, case.claim.charge, case.claim.call.group)
             risen.setdefault(key, []).append(case)

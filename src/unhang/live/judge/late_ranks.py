@@ -11,6 +11,7 @@ from dataclasses import replace
 from unhang.live.judge.claim import Claim, is_fresh, lasted_s, limit_s, phase_of
 from unhang.live.judge.conditions import judge, stage_at, where_of
 from unhang.live.judge.echoes import raised_second_hand
+from unhang.live.judge.looking_waits import is_by_looking
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.track import Track
 from unhang.live.judge.waits import surely_lacks
@@ -22,6 +23,8 @@ _WAITED_S = 1.0
 """Nobody is held up by a rank that others have waited for less long."""
 _UNSEEN_S, _LATEST_S = 8.0, 60.0
 """Least and most that ranks are waited for which have not been seen yet."""
+_MEET_S = 2.0
+"""At the start others may come later than they: for so long these have waited, at least."""
 _BROKEN_S = 30.0
 """A launcher ends the others before; a link that fails may keep it from doing so."""
 _OVERDUE_S = 5.0
@@ -55,8 +58,10 @@ def against_rank(
         return replace(claim, stage=Stage.CONFIRMED)
     if not verdict.suspected:
         return claim
-    if verdict.charge is SuspicionReason.RAISED and not track.ended:
-        return replace(claim, stage=Stage.SUSPECTED)  # something of it moves yet: a last save
+    # Something of it moves yet, as a last save; or the others may look for what no rank leaves.
+    saves = verdict.charge is SuspicionReason.RAISED and not track.ended
+    if saves or all(is_by_looking(wait) for wait in end.lacks):
+        return replace(claim, stage=Stage.SUSPECTED)
     stood = Stood(
         ranks=len(victims) + 1,
         waited_s=waited_s,
@@ -107,7 +112,8 @@ def unseen_ranks(waits: Iterable[Wait], tracks: Mapping[Rank, Track]) -> Iterato
     """Ranks that nobody has seen, or whose host is silent: never more than a suspicion.
 
     Those that are about to start may take twice as long as the others did until these told their
-    ranks: a busy host, or a program that numbers its processes late.
+    ranks: a busy host, or a program that numbers its processes late. For as long as the others have
+    been seen without them, nobody need wait.
     """
     for wait in waits:
         if not wait.unknown or wait.awaited:
@@ -115,7 +121,9 @@ def unseen_ranks(waits: Iterable[Wait], tracks: Mapping[Rank, Track]) -> Iterato
         seen = [tracks[rank] for rank in wait.waiters if rank in tracks]
         slowest_s = max((t.came_s for t in seen if t.came_s is not None), default=0.0)
         since_s = max((t.seen_s - t.first_s for t in seen), default=0.0)
-        late = lasted_s(wait) >= _UNSEEN_S and since_s >= min(slowest_s, _LATEST_S)
+        begun = any(track.beat.groups for track in seen)
+        waited = lasted_s(wait) >= (_UNSEEN_S if begun else _MEET_S)
+        late = waited and since_s >= max(_UNSEEN_S, min(slowest_s, _LATEST_S))
         yield Claim(
             charge=SuspicionReason.NEVER_CAME,
             culprits=frozenset(wait.unknown),

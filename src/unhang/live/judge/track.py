@@ -241,7 +241,7 @@ class Track:
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
         self.still.beat_s = max(0.0, report.beat_age_s)
         self._count_steps(before)
-        calls = _calls(before) != _calls(report.beat)
+        calls = self._has_called(before, stood)
         place = stood is not stand and stood != stand
         stepped = before.steps != self.beat.steps
         self._stand(step_s, free_s, moved=self._busy() or calls or place or stepped)
@@ -258,7 +258,7 @@ class Track:
             self.progress_s = self.beat.mono_s
             # Who goes on after an exception was not ended by it.
             self.still.leaving_s = 0.0
-        if calls:
+        if calls or _completed(before) != _completed(self.beat):
             # The calls changed between the two beats; the probe knows when.
             self.still.calls_s = min(_since(self.beat), step_s)
 
@@ -267,6 +267,17 @@ class Track:
         beat_s = self.still.beat_s if self.stopped else 0.0
         self.still = Still(beat_s=beat_s)
         self.looks = 0
+
+    def _has_called(self, before: Beat, stood: BeatStack) -> bool:
+        """Whether it has issued a call, or one that it waited in has ended.
+
+        Of a rank that does something else a call that seems to end is only noted late: gloo notes
+        what ended last, and not the highest number.
+        """
+        if _issued(before) != _issued(self.beat):
+            return True
+        waited = stood.waits or self.beat.device == "cuda" or self.still.whole_s > 0
+        return waited and _completed(before) != _completed(self.beat)
 
     def _stand(self, step_s: float, free_s: float, *, moved: bool) -> None:
         still = self.still
@@ -373,8 +384,12 @@ def function_of(place: str) -> str:
     return place.rpartition(":")[0]
 
 
-def _calls(beat: Beat) -> list[tuple[str, int | None, int | None, int | None]]:
-    return [(g.name, g.enqueued, g.started, g.completed) for g in beat.groups.values()]
+def _issued(beat: Beat) -> list[tuple[str, int | None]]:
+    return [(group.name, group.enqueued) for group in beat.groups.values()]
+
+
+def _completed(beat: Beat) -> list[tuple[int | None, int | None]]:
+    return [(group.started, group.completed) for group in beat.groups.values()]
 
 
 def _since(beat: Beat) -> float:

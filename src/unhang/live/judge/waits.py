@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from unhang.live.judge.beat_stacks import MEETING
+from unhang.live.judge.looking_waits import find_looking, is_by_looking
 from unhang.live.judge.named_waits import find_named_waits, names_a_rank
 from unhang.live.judge.stack_waits import find_outside, find_stack_waits, is_by_stack
 from unhang.live.judge.track import Track
@@ -139,6 +140,7 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     counted = (_wait(key, held, tracks, nowhere_else, past(key)) for key, held in groups.items())
     found += [wait for wait in counted if wait is not None]
     found += find_stack_waits(by_stack, tracks, waiting, world_size)
+    found = found or find_looking(tracks)
     return tuple(sorted(found, key=lambda w: (-len(w.waiters), w.call.group or "")))
 
 
@@ -256,7 +258,7 @@ def surely_lacks(wait: Wait, track: Track, tracks: Mapping[Rank, Track]) -> bool
     wait for by a handle, or at a store, may be the business of a smaller job that goes on.
     """
     rank = track.rank
-    if rank not in wait.awaited:
+    if rank not in wait.awaited or is_by_looking(wait):
         return False
     if is_by_stack(wait):
         if wait.call.group is not None:

@@ -29,6 +29,7 @@ PAIR = "send/recv"
 """The operation of kinds of point-to-point calls: a send and its receive are of one kind."""
 PAIR_NAME = re.compile(r"(send|recv)\s+(\d{1,6})\s*(->|<-)\s*(\d{1,6})")
 
+_UNDESCRIBED = "undefined"
 _MOST_REMEMBERED = 20_000
 _MOST_TENSORS = 10_000
 
@@ -157,8 +158,14 @@ def _move(group: object, name: str) -> str:
 
     >>> _move(("3", "pp"), "nccl:send 2->3"), _move(("3", ""), "nccl:all_reduce")
     ('pp send +1', '3 all_reduce')
+
+    What torch calls groups to which the program gives no description tells nothing:
+
+    >>> _move(("4", "undefined"), "gloo:all_reduce")
+    '4 all_reduce'
     """
-    of = group[1] or group[0] if isinstance(group, (list, tuple)) and len(group) == 2 else ""
+    name_and_use = group if isinstance(group, (list, tuple)) and len(group) == 2 else ("", "")
+    of = name_and_use[0] if name_and_use[1] in {"", _UNDESCRIBED} else name_and_use[1]
     pair = PAIR_NAME.search(name)
     if pair is None:
         return f"{of} {operation(name)}"

@@ -11,9 +11,8 @@ completes with the wrong data and leaves the ranks out of step.
 ## When it stays quiet
 For sizes that may differ: all-to-all, the root of a gather, shapes with equal numbers of elements.
 For a difference that many equal calls followed. Where as many ranks issued the one as the other,
-and neither sister groups nor the order of the earlier calls tell, it names nobody. An order of
-calls supports only: who breaks it may be right, if the others have left a call out. It tells
-nothing of a call that never came before, where the loop that the others are in holds it as well.
+and neither sister groups nor the earlier calls tell, it names nobody. Their order, and that one
+never came from its place before, support only: it may be right, if the others have left it out.
 
 ## How to confirm
 Run with `TORCH_DISTRIBUTED_DEBUG=DETAIL`, or compare the stacks of the two calls in the dumps.
@@ -30,7 +29,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.waits import Aspect, Mismatch
 from unhang.rules.shared import consequences, recorded
@@ -66,6 +64,9 @@ _PAIR_CLAIMS = {
 }
 
 
+_TWO = 2
+
+
 @rule(
     "DSY101",
     "recorded-calls-differ",
@@ -76,7 +77,7 @@ _PAIR_CLAIMS = {
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each group whose calls differ."""
     found = () if incident.recorded is None else incident.recorded.analysis.mismatches
-    for difference in (_weighed(incident, one) for one in found):
+    for difference in map(_weighed, found):
         most, other = difference.variants[0], difference.variants[1]
         open_ = difference.by_rhythm or recorded.may_be_a_shorter_loop(incident, difference)
         strength = Strength.SUPPORTS if open_ else Strength.PROVES
@@ -111,10 +112,13 @@ def check(incident: Incident) -> Iterator[Finding]:
         )
 
 
-def _weighed(incident: Incident, found: Mismatch) -> Mismatch:
-    """A difference; of a first call within the steps no order says whether it was due."""
-    new = found.by_rhythm and found.ended and recorded.in_one_loop(incident, found)
-    return replace(found, odd=NO_RANKS, by_rhythm=False) if new else found
+def _weighed(found: Mismatch) -> Mismatch:
+    """A difference; of as many on both sides, those are odd that never called from there before."""
+    new = [one for one in found.variants if one.last is not None and one.last.is_new]
+    if found.odd or len(new) != 1 or len(found.variants) != _TWO:
+        return found
+    others = (one for one in found.variants if one is not new[0])
+    return replace(found, variants=(*others, *new), odd=new[0].ranks, by_rhythm=True)
 
 
 def _why(difference: Mismatch) -> Message:
@@ -133,20 +137,19 @@ def _why(difference: Mismatch) -> Message:
             )
         )
         return more.using(ranks=difference.odd, count=abs(difference.shift))
-    if not difference.odd and difference.ended:
-        return say(
-            "DSY101.why_first",
-            "{ranks:ranks} issued {op} for the first time, in the loop that the others are in:"
-            " it is one call too many, or the others have left it out. Look at `{place}`.",
-            ranks=difference.variants[1].ranks,
-            op=difference.variants[1].kind.op,
-            place=recorded.place(difference.variants[1].last) or "?",
-        )
     if not difference.odd:
         return say(
             "DSY101.why_tied",
             "Collectives are paired by their number alone; as many ranks issued the one as the"
             " other.",
+        )
+    if difference.by_rhythm and (last := difference.variants[1].last) and last.is_new:
+        return say(
+            "DSY101.why_new",
+            "As many ranks issued the one as the other, but none of the earlier calls of"
+            " {ranks:ranks} came from `{place}`.",
+            ranks=difference.odd,
+            place=recorded.place(last) or "?",
         )
     if difference.by_rhythm:
         return say(

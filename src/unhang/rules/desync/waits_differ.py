@@ -5,8 +5,7 @@ Stacks of all ranks, each of them in a wait, but not in the same one: some in on
 in another one or in the backward pass. Or stacks of some ranks: those that the others gave up
 waiting for wait in another collective than the others. Where those that wait further down have left
 a function call that the others are still in, they are past the loop; unless the dumps show that
-these had never issued a call from there before: then it is they who went astray. Where one loop
-holds both calls, that one of them is new tells nothing.
+these had never issued a call from there before: then it is they who went astray.
 
 ## Why it hangs
 Each of the two collectives lacks the ranks that wait in the other one. Either the code took
@@ -39,7 +38,6 @@ from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
 from unhang.rules.desync.parted_stacks import left_alone, parted, parting, past_the_loop
-from unhang.rules.shared import recorded
 from unhang.rules.shared.stacks import contradicted, ranks, silent
 
 _RUNS_AHEAD = re.compile(
@@ -84,12 +82,6 @@ def _is_new(incident: Incident, side: list[StackState]) -> bool:
     return bool(last) and all(call is not None and call.is_new for call in last)
 
 
-def _is_within_the_loop(incident: Incident) -> bool:
-    """Whether one loop holds both calls: what is new in it may be due, and the others' fault."""
-    found = () if incident.recorded is None else incident.recorded.analysis.mismatches
-    return any(recorded.in_one_loop(incident, difference) for difference in found)
-
-
 def _finding(
     incident: Incident,
     few: list[StackState],
@@ -102,7 +94,6 @@ def _finding(
     front, back = (few, many) if ahead is not many[0] else (many, few)
     tie = (len(few) == len(many) and not awaited) or not ranks(few)
     new = [side for side in (few, many) if _is_new(incident, side)] if tie else []
-    new = [] if _is_within_the_loop(incident) else new
     if len(new) == 1:
         few, many = new[0], many if new[0] is few else few
         front, back, ahead, tie = few, many, None, False

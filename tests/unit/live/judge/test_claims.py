@@ -293,3 +293,45 @@ def test_a_rank_that_is_not_there_yet_gets_the_time_that_the_others_took(
     )
     assert (claim.charge, claim.stage) == (SuspicionReason.NEVER_CAME, stage)
     assert claim.culprits == {1}
+
+
+@pytest.mark.parametrize(("ranks", "named"), [(2, {0, 1}), (3, set[int]())])
+def test_where_all_wait_by_handles_it_is_between_two_or_nobody_can_tell(
+    ranks: int, named: set[int]
+) -> None:
+    """Micro-batches that two stages count differently: gloo numbers no message."""
+    tracks = {Rank(r): standing(r, Issued(op="recv")) for r in range(ranks)}
+    for one in tracks.values():
+        one.beat = replace(one.beat, stack=PLACES["code"], calling="wait", call=None)
+        one.place = where(one.beat)
+    (claim,) = find_claims(
+        tracks, analyse(take_snapshot(tracks, ranks)), Patience(UsualDurations(), Checkpoints())
+    )
+    assert (set(claim.culprits), claim.stage) == (named, Stage.SUSPECTED)
+
+
+@pytest.mark.parametrize(
+    ("seen_s", "waited_s", "begun", "stage"),
+    [
+        (9.0, 3.0, False, Stage.SUSPECTED),
+        (7.0, 3.0, False, Stage.WATCHED),
+        (9.0, 1.0, False, Stage.WATCHED),
+        (9.0, 3.0, True, Stage.WATCHED),  # only its host is not heard any more
+        (9.0, 8.5, True, Stage.SUSPECTED),
+    ],
+)
+def test_who_was_never_seen_is_suspected_by_how_long_the_others_have_been_there(
+    seen_s: float, waited_s: float, begun: bool, stage: Stage
+) -> None:
+    groups = (counters("0", (0, 1), 8, 7),) if begun else ()
+    first = standing(0, Issued(op="init_process_group"), groups)
+    first.seen_s, first.still.place_s, first.still.calls_s = seen_s, waited_s, waited_s
+    tracks = {Rank(0): first}
+    (claim,) = find_claims(
+        tracks, analyse(take_snapshot(tracks, 2)), Patience(UsualDurations(), Checkpoints())
+    )
+    assert (claim.charge, set(claim.culprits), claim.stage) == (
+        SuspicionReason.NEVER_CAME,
+        {1},
+        stage,
+    )

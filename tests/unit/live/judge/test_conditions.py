@@ -116,17 +116,21 @@ def test_a_main_thread_that_ended_well_may_have_left_its_work_to_others() -> Non
     )
 
 
-def sent_away(lasted_s: float) -> bool:
-    facts = ProcessFacts(alive=False, signal=15)
+def gone(signal: int, lasted_s: float) -> tuple[bool, bool]:
+    facts = ProcessFacts(alive=False, signal=signal)
     report = ProcessReport(beat=Beat(host="gn1", pid=7), facts=facts, beats=1, beat_age_s=0.0)
     track = begin(report, 0.0)
     track.still.ended_s = lasted_s
-    return judge(track, UsualDurations()).proved
+    verdict = judge(track, UsualDurations())
+    return verdict.suspected, verdict.proved
 
 
-def test_a_rank_that_was_told_to_end_is_most_often_one_of_all() -> None:
-    assert not sent_away(5.0)
-    assert sent_away(7.0)
+@pytest.mark.parametrize("signal", [6, 15])
+def test_who_was_told_to_end_or_aborted_in_a_call_is_most_often_one_of_all(signal: int) -> None:
+    """A launcher on a busy host takes its time to end the others."""
+    assert gone(signal, 5.0) == (False, False)
+    assert gone(signal, 7.0) == (True, True)
+    assert gone(9, 1.5) == (True, True)
 
 
 @pytest.mark.parametrize(("signs", "suspected"), [({"children": 0.0}, False), ({}, True)])
@@ -140,31 +144,18 @@ def test_a_rank_whose_children_work_does_not_loop_itself(
     assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
 
 
-@pytest.mark.parametrize(
-    ("steps", "calls", "suspected"),
-    [(None, 9, False), (0, 9, False), (3, 9, True), (None, 90, True)],
-)
-def test_before_the_first_step_a_program_prepares_for_longer(
-    steps: int | None, calls: int, suspected: bool
+@pytest.mark.parametrize("calls", [0, 90])
+@pytest.mark.parametrize("fits", [False, True])
+def test_a_program_that_computes_in_the_same_functions_is_suspected_of_a_loop(
+    *, calls: int, fits: bool
 ) -> None:
+    """Also before its first step, and in an evaluation that runs the model: nothing is proved."""
     track = still(place="code")
-    groups = {"0": GroupBeat(name="0", enqueued=calls)}
-    track.beat = replace(track.beat, steps=steps, groups=groups)
-    track.still.whole_s, track.still.function_s = 0.0, 10.0
-    verdict = judge(track, UsualDurations())
-    assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
-
-
-@pytest.mark.parametrize(("fits", "suspected"), [(True, False), (False, True)])
-def test_who_does_what_its_function_says_is_suspected_later_of_a_loop(
-    *, fits: bool, suspected: bool
-) -> None:
-    """An evaluation that runs the model most often ends."""
-    track = still(place="code")
+    track.beat = replace(track.beat, groups={"0": GroupBeat(name="0", enqueued=calls)})
     track.place = replace(track.place, fits=fits)
-    track.still.whole_s, track.still.function_s = 0.0, 30.0
+    track.still.whole_s, track.still.function_s = 0.0, 8.0
     verdict = judge(track, UsualDurations())
-    assert verdict.charge is (SuspicionReason.SPINNING if suspected else SuspicionReason.AT_WORK)
+    assert (verdict.charge, verdict.proved) == (SuspicionReason.SPINNING, False)
 
 
 @pytest.mark.parametrize(

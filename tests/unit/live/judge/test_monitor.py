@@ -380,6 +380,22 @@ def test_dumps_decide_where_all_wait_in_the_same_call(
     assert watched.confirmed[0][0] - 1_005.0 <= 6.0
 
 
+@pytest.mark.parametrize(("after_s", "told"), [(1.5, [[3]]), (9.0, [[], [3]])])
+def test_who_is_located_by_recorded_calls_is_suspected_though_all_seem_to_wait(
+    after_s: float, told: list[list[int]]
+) -> None:
+    """A receive by a handle has no number of its own; the recorded calls lack its rank."""
+    answer = DumpsReady(
+        number=0,
+        strength=Strength.PROVES,
+        culprits=frozenset({Rank(3)}),
+        fired=("LOC101", "LOC201"),
+    )
+    watched = watch(Job(together), 30, answer=answer, answer_after_s=after_s)
+    suspicions = [sorted(n.culprits) for _, n in watched.notes(NoteKind.STALL_SUSPECTED)]
+    assert (suspicions, watched.confirmed) == (told, [])
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -1034,7 +1050,7 @@ LOOPS = {
     "one function": (7.0, (PLACES["code"],)),
     "several functions": (7.0, (PLACES["code"], PLACES["eval"][-2:], PLACES["step"])),
     "the program's code within a library's work": (
-        40.0,
+        7.0,
         ((DRAW, *FETCH), (FramePlace("/home/u/data.py", 9, "valid"), DRAW, *FETCH)),
     ),
     "a library's work": (120.0, (PLACES["data"], FETCH)),

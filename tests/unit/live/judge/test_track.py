@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from support.live_jobs import waiting_in
 from unhang.live.judge.track import Track, begin
-from unhang.live.messages.reports import Beat, FramePlace, ProcessFacts, ProcessReport
+from unhang.live.messages.reports import Beat, FramePlace, GroupBeat, ProcessFacts, ProcessReport
 from unhang.model.ids import Rank
 
 PAUSES = (FramePlace("train.py", 30, "check_results"),)
@@ -197,3 +198,23 @@ def test_who_puts_its_calls_into_words_for_us_is_not_frozen(dumps: bool, late_s:
     for second in range(1, 7):
         track.hear(still, 1.0, float(second))
     assert (track.still.beat_s, track.beats_late) == (late_s, not dumps)
+
+
+@pytest.mark.parametrize(("waits", "stood_s"), [(False, 5.0), (True, 2.0)])
+def test_a_call_whose_end_is_noted_late_is_no_move_of_who_does_something_else(
+    *, waits: bool, stood_s: float
+) -> None:
+    """Gloo notes what ended last, and not the highest number."""
+    stack = waiting_in("all_reduce") if waits else PAUSES
+    track: Track | None = None
+    for second in range(7):
+        group = GroupBeat(name="0", enqueued=9, completed=8 + (second >= 4))
+        beat = Beat(host="gn1", pid=7, mono_s=float(second), stack=stack, groups={"0": group})
+        facts = ProcessFacts(alive=True, state="R", cpu_s=0.9 * second)
+        told = ProcessReport(beat=beat, facts=facts, beats=second, beat_age_s=0.0)
+        if track is None:
+            track = begin(told, 0.0)
+        else:
+            track.hear(told, 1.0, float(second))
+    assert track is not None
+    assert track.still.function_s == stood_s

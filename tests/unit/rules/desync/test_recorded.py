@@ -171,23 +171,43 @@ def test_a_rank_without_a_dump_may_be_one_of_the_few(tmp_path: Path) -> None:
     assert not cut.odd
 
 
+@pytest.mark.parametrize(("line", "named"), [(40, {1}), (5, set())])
+def test_of_two_who_calls_from_a_new_place_is_odd_where_kinds_tell_nothing(
+    line: int, named: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gather of that kind came before, as a framework makes one at its start."""
+
+    def frames(line: int, _: int) -> list[dict[str, object]]:
+        return [{"name": "main", "filename": "/job/train.py", "line": line}]
+
+    monkeypatch.setattr("benchmarks.recorder_dumps._frames", frames)
+    pair = Group("0", "default_pg", (0, 1))
+    step, gather = Op(pair, "all_reduce", line=5), Op(pair, "all_gather", line=2)
+    job = Job([Rank(r, [gather, *[step] * (40 - r)]) for r in (0, 1)])
+    job.ranks[1].program.append(replace(gather, line=line))
+    written(job, tmp_path)
+    differs = next(f for f in findings(incident_of(tmp_path)) if f.rule == "DSY101")
+    assert set(differs.culprits) == named
+    assert differs.strength is (Strength.SUPPORTS if named else Strength.PROVES)
+
+
 @pytest.mark.parametrize(
     "told",
     [[{"name": "main", "filename": "/job/train.py"}], []],
     ids=["recorded", "by-stacks"],
 )
 @pytest.mark.parametrize(
-    ("loops", "named"),
+    ("loops", "has_left"),
     [
-        ((), {1}),
-        (((4, 9),), set()),  # the barrier is a line of the loop
-        (((4, 9), (4, 6)), {1}),  # of an outer one, and rank 1 has left the inner one
-        (((4, 6),), {1}),
+        ((), True),
+        (((4, 9),), False),  # the barrier is a line of the loop
+        (((4, 9), (4, 6)), True),  # of an outer one, and rank 1 has left the inner one
+        (((4, 6),), True),
     ],
 )
-def test_a_first_call_within_the_loop_of_the_others_may_be_one_that_these_left_out(
+def test_who_breaks_the_order_of_calls_is_named_and_may_have_left_the_loop(
     loops: tuple[tuple[int, int], ...],
-    named: set[int],
+    has_left: bool,
     told: list[dict[str, object]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -209,7 +229,7 @@ def test_a_first_call_within_the_loop_of_the_others_may_be_one_that_these_left_o
         stack += [f'  File "/job/train.py", line {line} in main', "", *stood, ""]
         (tmp_path / f"stack_{rank}.txt").write_text("\n".join(stack))
     found = findings(incident_of(tmp_path))
-    assert set().union(*(f.culprits for f in found)) == named
-    assert ("DSY103" in {f.rule for f in found}) is bool(named)
+    assert set().union(*(f.culprits for f in found)) == {1}
+    assert ("DSY103" in {f.rule for f in found}) is has_left
     differs = next(f for f in found if f.rule == "DSY101")
-    assert (differs.why.key == "DSY101.why_first") is not bool(named)
+    assert (differs.strength, differs.against is None) == (Strength.SUPPORTS, False)
