@@ -21,6 +21,7 @@ from unhang.model.incident import Introduced
 from unhang.model.provenance import Problem
 from unhang.parsers.recorder import DumpReader
 from unhang.sources.artifact import Artifact
+from unhang.sources.plan import plan
 
 __all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
 
@@ -100,6 +101,11 @@ def gather(
         budget: what may be used; what could not be read for the lack of it becomes one problem.
     """
     readers = engine or Engine(cores())
+    plan(WANTED, plain=False)  # which workers that are forked then share
+    if budget is not None:
+        budget = budget.ready()
+        if readers.ray is None:
+            readers = replace(readers, processes=budget.workers(readers.processes))
     gathered = Gathered()
     meter = _Meter(progress)
     reads: list[Read | None] = []
@@ -145,8 +151,7 @@ def _read_all(
     if _pays(artifacts, engine):
         from unhang.engine.pool import read_by_workers
 
-        shared = None if budget is None else replace(budget, readers=engine.processes)
-        return read_by_workers(artifacts, engine, meter.add, shared)
+        return read_by_workers(artifacts, engine, meter.add, budget)
     return [read_artifact(artifact, meter.add, len(artifacts), budget) for artifact in artifacts]
 
 

@@ -21,7 +21,9 @@ hold something against the job.
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 
+from unhang.engine.going_on import end_of
 from unhang.model.incident import Introduced
 from unhang.sources.artifact import Artifact
 from unhang.sources.clean import clean
@@ -31,6 +33,8 @@ from unhang.sources.showing import TELLS, is_calm
 
 _LARGEST = 64 << 20
 _LONGEST = 400
+_MOST_AROUND = 200
+"""Lines above and below that are looked at."""
 _MOST_BELOW = 40
 """Lines of other voices below what is shown; more are a log of their own."""
 _VOICE = re.compile(r"[A-Za-z][\w-]{2,24}(?: [a-z][\w-]{1,24}){0,2}: (?=\S)")
@@ -50,31 +54,29 @@ def introduced(artifact: Artifact, first: int, last: int) -> Introduced | None:
             data = stream.read(_LARGEST)
     except Exception:  # what could not be read was told of when it was read first
         return None
-    lines = [clean(line)[:_LONGEST] for line in data.decode("utf-8", "replace").split("\n")]
-    if not 0 < first <= last <= len(lines):
+    begin, end = end_of(data, first - 1), end_of(data + b"\n", last)
+    if begin is None or end is None:
         return None
-    begin, end = first - 1, last
-    while begin and _is_of_trouble(lines[begin - 1]):
-        begin -= 1
-    while end < len(lines) and _is_of_trouble(lines[end]):
-        end += 1
-    if begin == 0 or not _is_plain(lines[begin - 1]):
+    earlier = data[:begin].rsplit(b"\n", _MOST_AROUND)[-_MOST_AROUND:]
+    above = next((line for line in reversed(_texts(earlier)) if not _is_of_trouble(line)), "")
+    if not _is_plain(above):
         return None
-    above = lines[begin - 1]
-    return Introduced.ENCLOSED if _encloses(above, lines, begin, end) else Introduced.LED_TO
-
-
-def _encloses(above: str, lines: list[str], begin: int, end: int) -> bool:
+    below = [line for line in _texts(data[end:].split(b"\n", _MOST_AROUND)) if line.strip()]
+    below = list(dropwhile(_is_of_trouble, below))
     voice = _VOICE.match(above)
-    below = [line for line in lines[end:] if line.strip()]
     if voice is None or not below or len(below) > _MOST_BELOW or not all(map(_is_plain, below)):
-        return False
+        return Introduced.LED_TO
     again = below[0]
-    return (
+    encloses = (
         again.startswith(voice[0])
         and _DIGITS.sub("0", again) != _DIGITS.sub("0", above)
-        and not any(line.startswith(voice[0]) for line in lines[: begin - 1])
+        and (b"\n" + data[:begin]).count(b"\n" + voice[0].encode()) == 1
     )
+    return Introduced.ENCLOSED if encloses else Introduced.LED_TO
+
+
+def _texts(lines: list[bytes]) -> list[str]:
+    return [clean(line[:_LONGEST].decode("utf-8", "replace")) for line in lines]
 
 
 def _is_of_trouble(line: str) -> bool:
