@@ -29,7 +29,7 @@ from unhang.model.events import (
 )
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.guard import Guard
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Introduced
 from unhang.model.provenance import Message, Problem
 from unhang.model.statement import Source
 from unhang.remedies import suggest
@@ -68,15 +68,30 @@ def judged(
     found, incident = _judged(gathered, framework, models)
     if _accuses(found):
         counted = _worked_on(gathered, incident)
-        if counted:
-            again = _judged(replace(gathered, counted=counted), framework, models)
-            if not _accuses(again[0]):
+        introduced = _introduced(gathered, incident)
+        if counted or introduced is not None:
+            more = replace(gathered, counted=counted, introduced=introduced)
+            again = _judged(more, framework, models)
+            if not _accuses(again[0]) or (introduced is not None and not _blames(again[0])):
                 return again
     return found, incident
 
 
 def _accuses(found: Diagnosis) -> bool:
-    return found.outcome in (Outcome.CAUSE, Outcome.LOCATED) or found.likely is not None
+    return _blames(found) or found.likely is not None
+
+
+def _blames(found: Diagnosis) -> bool:
+    return found.outcome in (Outcome.CAUSE, Outcome.LOCATED)
+
+
+def _introduced(gathered: Gathered, incident: Incident) -> Introduced | None:
+    """Whether somebody introduces all trouble, where one log tells of it."""
+    told = [e.source for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished)]
+    lines = [source.line for source in told if source.line is not None]
+    if len({source.artifact for source in told}) != 1 or len(lines) < len(told):
+        return None
+    return gathered.introduced_in(told[0].artifact, min(lines), max(lines))
 
 
 def _worked_on(gathered: Gathered, incident: Incident) -> list[Event]:
@@ -182,7 +197,8 @@ def _judge(
     """The verdict on what is of the job, and the facts of the incarnation that it is about."""
     incidents = assemble(events, artifacts)
     counted = tuple(gathered.counted)
-    incidents = (*incidents[:-1], replace(incidents[-1], counted=counted))
+    last = replace(incidents[-1], counted=counted, introduced=gathered.introduced)
+    incidents = (*incidents[:-1], last)
     if framework is not None:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)

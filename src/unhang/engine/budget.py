@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unhang.errors import ArtifactError
 
 MEMORY = 1 << 30
 """Bytes that a process may use unless told otherwise; most jobs need a tenth."""
-_FOR_READING = 0.5
-"""Share of them that reading may use: the judgement needs some, and so do results under way."""
+_FOR_READING = 1 / 3
+"""Share of them that reading may use: to judge many events takes twice what they take."""
+_UNDER_WAY = 0.2
+"""Share that all workers may use: what they found is kept again where it is gathered."""
+_OF_A_WORKER = 64 << 20
+"""Bytes that a worker needs to be of use."""
+
+_before: int | None = None
+"""Bytes that this worker held before it read; None where it is none."""
 
 
 class BudgetSpent(ArtifactError):
@@ -35,6 +42,7 @@ class Budget:
     readers: int = 1
     held: int = 0
     """Bytes that the process held before."""
+    share: float = _FOR_READING
 
     @classmethod
     def of(cls, memory: int | None = None, limit_s: float | None = None) -> Budget:
@@ -47,6 +55,18 @@ class Budget:
         until = None if limit_s is None else time.monotonic() + limit_s
         return cls(MEMORY if memory is None else memory, until, held=_resident())
 
+    def ready(self) -> Budget:
+        """The same, now that all is loaded that reading takes: from here on it counts."""
+        return replace(self, held=_resident())
+
+    def for_workers(self, processes: int) -> Budget:
+        """What each of so many workers may use."""
+        return replace(self, readers=processes, share=_UNDER_WAY)
+
+    def workers(self, processes: int) -> int:
+        """How many of so many processes there is memory for."""
+        return max(1, min(processes, self.memory // _OF_A_WORKER))
+
     def check(self) -> None:
         """Raise where nothing is left.
 
@@ -55,10 +75,17 @@ class Budget:
         """
         if self.until is not None and time.monotonic() >= self.until:
             raise BudgetSpent("the time limit was reached")
-        if _resident() - self.held > _FOR_READING * self.memory / self.readers:
+        held = self.held if _before is None else _before
+        if _resident() - held > self.share * self.memory / self.readers:
             raise BudgetSpent(
                 f"the events took the {_told(self.memory)} of memory that they may use"
             )
+
+
+def begin_worker() -> None:
+    """Note what a worker holds that has loaded all that reading takes."""
+    global _before  # noqa: PLW0603 (one process, one budget)
+    _before = _resident()
 
 
 def _told(size: int) -> str:

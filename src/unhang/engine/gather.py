@@ -12,13 +12,16 @@ from dataclasses import dataclass, field, replace
 from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.going_on import work_in
 from unhang.engine.habits import habits_kept
+from unhang.engine.introduced import introduced
 from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
 from unhang.engine.shards import Engine, cores
 from unhang.model.events import Event
+from unhang.model.incident import Introduced
 from unhang.model.provenance import Problem
 from unhang.parsers.recorder import DumpReader
 from unhang.sources.artifact import Artifact
+from unhang.sources.plan import plan
 
 __all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
 
@@ -43,6 +46,8 @@ class Gathered:
     """How artifacts look, by name, as far as somebody looked."""
     counted: Sequence[Event] = ()
     """Work after the trouble that lines count in any words, where somebody looked for it."""
+    introduced: Introduced | None = None
+    """Whether somebody introduces all trouble, where somebody looked for it."""
 
     def look(self, name: str) -> Nature | None:
         """How an artifact looks; None where it cannot be read again."""
@@ -53,11 +58,18 @@ class Gathered:
 
     def work_in(self, name: str, after: int) -> Sequence[Event]:
         """The work that lines of an artifact after one show in any words, if it can be read."""
-        found = next((a for a in self.artifacts if a.name == name and a.again), None)
-        readable = found is not None and found.dump is None
-        if found is None or not readable:
-            return ()
-        return (*work_in(found, after), *habits_kept(found, after))
+        found = self._log(name)
+        return () if found is None else (*work_in(found, after), *habits_kept(found, after))
+
+    def introduced_in(self, name: str, first: int, last: int) -> Introduced | None:
+        """Whether somebody introduces what an artifact tells between two lines."""
+        found = self._log(name)
+        return None if found is None else introduced(found, first, last)
+
+    def _log(self, name: str) -> Artifact | None:
+        """An artifact whose lines can be read again."""
+        found = (a for a in self.artifacts if a.name == name and a.again and a.dump is None)
+        return next(found, None)
 
 
 class _Meter:
@@ -89,6 +101,11 @@ def gather(
         budget: what may be used; what could not be read for the lack of it becomes one problem.
     """
     readers = engine or Engine(cores())
+    plan(WANTED, plain=False)  # which workers that are forked then share
+    if budget is not None:
+        budget = budget.ready()
+        if readers.ray is None:
+            readers = replace(readers, processes=budget.workers(readers.processes))
     gathered = Gathered()
     meter = _Meter(progress)
     reads: list[Read | None] = []
@@ -134,8 +151,7 @@ def _read_all(
     if _pays(artifacts, engine):
         from unhang.engine.pool import read_by_workers
 
-        shared = None if budget is None else replace(budget, readers=engine.processes)
-        return read_by_workers(artifacts, engine, meter.add, shared)
+        return read_by_workers(artifacts, engine, meter.add, budget)
     return [read_artifact(artifact, meter.add, len(artifacts), budget) for artifact in artifacts]
 
 

@@ -51,7 +51,7 @@ _OF_WORK = re.compile(
     re.IGNORECASE,
 )
 _NO_WORK = re.compile(
-    r"time[ds]?[ -]?out|watchdog|abort|error|exception|terminat|kill|exit|fail|fatal|refused"
+    r"time[ds]?[ -]?out|watchdog|abort|error|exception|terminat|kill|\bexit|fail|fatal|refused"
     r"|broken|warn|heart-?beat|\balive\b|\bidle\b|stuck|stall|hang|hung|no (?:new|progress|output)"
     r"|\btemp\b|watt|still (?:in|at)\b|\bwait\w*(?!\w|\s?[:=]\s?\d)|barrier|blocked|attempt"
     r"|retr[yi]|elapsed since|uptime|monitor|health|traceback|超时|错误|异常|失败|等待|重试",

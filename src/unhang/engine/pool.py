@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from multiprocessing.sharedctypes import Synchronized
 
-from unhang.engine.budget import Budget, BudgetSpent
-from unhang.engine.reading import SPENT, Read, read_artifact
+from unhang.engine.budget import Budget, BudgetSpent, begin_worker
+from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
 from unhang.engine.shards import Engine, fastest_context, map_shards
 from unhang.model.provenance import Problem
 from unhang.sources.artifact import Artifact
+from unhang.sources.plan import plan
 
 _BATCH_BYTES = 16 << 20
 _BATCH_FILES = 500
@@ -32,11 +33,13 @@ def read_by_workers(
     """Read `artifacts`, each of which can be opened again, and return what they told, in order.
 
     A file that kills every process that it is given to becomes a problem. Workers elsewhere have
-    clocks and memory of their own: what they get, not what they use, is bounded by `budget`.
+    clocks and memory of their own: what they get, not what they use, is bounded by `budget`. What
+    they found is kept here, and bounds what is given to any of them.
     """
     counter: Synchronized[int] = fastest_context().Value(ctypes.c_longlong, 0)
     near = engine.ray is None
-    read = partial(_read_batch, len(artifacts), budget if near else None)
+    theirs = budget.for_workers(engine.processes) if budget is not None and near else None
+    read = partial(_read_batch, len(artifacts), theirs)
     reads: dict[int, Read] = {}
     told = 0
 
@@ -46,7 +49,7 @@ def read_by_workers(
         told = counter.value
 
     spent: list[str] = []
-    work = batches(artifacts) if near else _affordable(batches(artifacts), budget, spent)
+    work = _affordable(batches(artifacts), budget, spent)
     start = partial(_remember, counter)
     for batch, found in map_shards(read, work, engine, files=paths, start=start, tick=tell):
         lost = found is None
@@ -104,6 +107,8 @@ def batches(artifacts: Sequence[Artifact]) -> Iterator[Batch]:
 def _remember(counter: Synchronized[int]) -> None:
     global _counter  # noqa: PLW0603 (each process has its own)
     _counter = counter
+    plan(WANTED, plain=False)
+    begin_worker()
 
 
 def _read_batch(files: int, budget: Budget | None, batch: Batch) -> list[Read]:

@@ -242,6 +242,15 @@ class World:
         return None if self.size is None else RankSpans.below(self.size)
 
 
+class Introduced(enum.Enum):
+    """How a log introduces what it tells of trouble; see `engine.introduced`."""
+
+    LED_TO = "led-to"
+    """The line above tells of no trouble and counts nothing, as any line may."""
+    ENCLOSED = "enclosed"
+    """The voice above speaks again below."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Incident:
     """Everything known about one incarnation.
@@ -260,6 +269,7 @@ class Incident:
         standings: the same by class: processes that stand at the same place, most first.
         counted: work after the trouble that lines count in words that no parser knows, where it
             was looked for.
+        introduced: whether somebody introduces all its trouble, where it was looked for.
         finished: a line says that the whole job ended well, and nothing after it is more than
             the noise of tearing down.
         framework: name and what showed it.
@@ -284,6 +294,7 @@ class Incident:
     standings: tuple[StackClass, ...] = ()
     finished: bool = False
     counted: tuple[Event, ...] = ()
+    introduced: Introduced | None = None
     framework: tuple[str, str] | None = None
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Version and its basis by component."""

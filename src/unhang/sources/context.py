@@ -208,7 +208,7 @@ class ContextReader:
         """Follow the texts that are shown on lines of their own."""
         prefix = raw[: len(raw) - len(text)].strip().translate(_MASK) if told else ""
         opened = self._showing.is_open or self._between.is_open
-        own = opened and (prefix in self._prefixes or _is_work(text))
+        own = opened and (prefix in self._prefixes or is_work(text))
         # No text begins behind a place in source code: `we are taking the process down` is torch's.
         if self._showing.is_open or gap or _OF_SOURCE.search(prefix) is None:
             self._showing.see(text, number, raw=raw, own=own, gap=gap)
@@ -252,7 +252,7 @@ class ContextReader:
             self._marked.append(number)
             if context is LineContext.FENCED and told and len(self._marked) > self._opened + 1:
                 self._told_inside = True
-        elif context is LineContext.MESSAGE and (told or _is_work(text)):
+        elif context is LineContext.MESSAGE and (told or is_work(text)):
             self._bare += 1
             self._outside += not self._showing.is_open
         return context
@@ -335,7 +335,7 @@ def _tries_again(text: str) -> bool:
     return _AGAIN.search(text, told.end()) is not None
 
 
-def _is_work(text: str) -> bool:
+def is_work(text: str) -> bool:
     """Whether a line shows how far a program has come."""
     folded = text.casefold()
     return any(word in folded for word in _WORK_WORDS) and _WORKING.search(text) is not None

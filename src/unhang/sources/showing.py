@@ -74,7 +74,7 @@ _TITLE = _PATTERNS["title"]
 _MAIL = _PATTERNS["mail"]
 _SPEAKS = _PATTERNS["speaks"]
 _RUNS = _PATTERNS["runs"]
-_TELLS = _PATTERNS["tells"]
+TELLS = _PATTERNS["tells"]
 _GOES_ON = _PATTERNS["goes_on"]
 _PROSE = _PATTERNS["prose"]
 _BEGINNING, _SPACES_OF_PROSE = 200, 4
@@ -174,10 +174,10 @@ class Showing:
         if not text.strip():
             return True
         said = _explains(text) and len(self._open.lines) > 0
-        if said or _is_calm(text):
+        if said or is_calm(text):
             self._end(confirmed=said or not self._open.prose or _PROSE.match(text) is not None)
             return False
-        begins_well = len(self._open.lines) > 0 or _TELLS.search(text) is not None
+        begins_well = len(self._open.lines) > 0 or TELLS.search(text) is not None
         return begins_well and len(self._open.lines) < _MOST_LED
 
     def finish(self) -> None:
@@ -223,7 +223,7 @@ def begins(text: str) -> _Text | None:
     if _BOX.match(bare) is not None:
         return _Text(_BOTTOM)
     value = _VALUE.match(bare)
-    if value is not None and _TELLS.search(bare, value.end("name")) is not None:
+    if value is not None and TELLS.search(bare, value.end("name")) is not None:
         return _Text(_VALUE)
     if _REMARK.match(text) is not None:
         return _Text(re.compile(r"\*/"))
@@ -237,22 +237,22 @@ def begins(text: str) -> _Text | None:
         return None  # code stands indented in tracebacks
     if _leads(bare):
         return _Text(led=True)
-    told = _PROSE.match(bare) is not None and _is_calm(bare)
+    told = _PROSE.match(bare) is not None and is_calm(bare)
     return _Text(led=True, prose=True) if told else None
 
 
-def _is_calm(text: str) -> bool:
+def is_calm(text: str) -> bool:
     """Whether a line tells of no trouble."""
     if _SHELL.match(text) is not None:
         return True
-    return _GOES_ON.match(text) is None and _TELLS.search(text) is None
+    return _GOES_ON.match(text) is None and TELLS.search(text) is None
 
 
 def _explains(text: str) -> bool:
     """Whether a sentence stands indented below what it explains, as in a glossary or a manual."""
     bare = text.strip()
     said = text[:1].isspace() and bare.endswith(".") and _PROSE.match(bare) is not None
-    return said and _TELLS.search(bare) is None
+    return said and TELLS.search(bare) is None
 
 
 def _leads(bare: str) -> bool:
@@ -263,7 +263,7 @@ def _leads(bare: str) -> bool:
     if _MAIL.match(bare) is not None or _TYPED.match(bare) is not None:
         return True
     leads = _LEADS.match(bare) or _TITLE.match(bare)
-    return leads is not None and _is_calm(bare)
+    return leads is not None and is_calm(bare)
 
 
 def _goes_on(text: str) -> bool:

@@ -18,9 +18,9 @@ from unhang.model.events import (
     StoreFault,
     StoreProblem,
 )
-from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
+from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.ids import Rank
-from unhang.model.incident import Incident
+from unhang.model.incident import Incident, Introduced
 from unhang.model.provenance import Origin
 from unhang.model.time import Instant
 
@@ -94,6 +94,41 @@ def is_untouched(incident: Incident) -> bool:
         and (event.at is not None or not _ends(event, last.get(event.source.artifact)))
         for event in told
     )
+
+
+def is_stray(incident: Incident) -> bool:
+    """Whether all trouble of a log at work stands in a text that somebody introduces.
+
+    What a voice encloses is shown. What a line merely leads to may be the end of the job, unless
+    its beginning is missing: an exception ends a process behind its traceback, torchrun's table is
+    the message of one, and the kernel writes to its own log. Several who fail need no beginning.
+    """
+    if incident.introduced is None:
+        return False
+    told = [e for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished)]
+    whole = len({e.origin for e in told}) > 1 or not all(map(_lacks_its_beginning, told))
+    if not told or (whole and incident.introduced is not Introduced.ENCLOSED):
+        return False
+    lines = [event.source.line or 0 for event in told]
+    above: set[object] = set()
+    below: set[object] = set()
+    for event in (*incident.events, *incident.counted):
+        if event.source.artifact == told[0].source.artifact:
+            line, state = event.source.line or 0, state_of_work(event)
+            (above if line < min(lines) else below).add(state)
+    return len(above - {None}) >= STATES_OF_WORK or len(below - {None}) >= LONG_AT_WORK
+
+
+def _lacks_its_beginning(event: Event) -> bool:
+    match event:
+        case PythonException():
+            return not event.frames
+        case ProcessEnded():
+            return event.reporter is Reporter.ELASTIC_TABLE
+        case KernelEvent():
+            return event.at is not None
+        case _:
+            return isinstance(event, DeviceFault)
 
 
 def _ends(event: Event, last_work: int | None) -> bool:

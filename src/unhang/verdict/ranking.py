@@ -27,7 +27,7 @@ from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
 from unhang.verdict.culprits import OUT_OF_STEP, as_held, deduce, undo_tie
-from unhang.verdict.outlived import is_untouched, outlived
+from unhang.verdict.outlived import is_stray, is_untouched, outlived
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 
@@ -97,6 +97,8 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
             f if f.cause is None and watched else replace(f, strength=Strength.HINTS)
             for f in findings
         ]
+    if is_stray(incident):
+        findings = [replace(f, strength=Strength.HINTS) for f in findings]
     if is_untouched(incident):
         findings = [
             replace(f, strength=Strength.HINTS) if f.cause in _ENDS_A_PROCESS else f

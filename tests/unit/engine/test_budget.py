@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -84,3 +86,34 @@ def test_the_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert invoke(["diagnose", str(tmp_path), "--limit", "60", "--memory", "500MB"]) == 0
     assert invoke(["diagnose", str(tmp_path), "--memory", "much"]) == 2
     assert "--memory" in capsys.readouterr().err
+
+
+def test_what_reading_itself_takes_is_not_held_against_it(tmp_path: Path) -> None:
+    """In a process that has loaded nothing yet, by itself and with workers."""
+    write(tmp_path, 4)
+    script = (
+        "import sys, unhang; from unhang.engine import gather; gather.PARALLEL_FROM = 1\n"
+        f"for memory in (16 << 20, 128 << 20): found = unhang.diagnose({str(tmp_path)!r},"
+        " memory=memory, processes=2); assert not found.problems, found.problems"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+def test_workers_share_what_all_of_them_may_use() -> None:
+    assert [Budget(memory=size << 20).workers(32) for size in (1, 64, 128, 1024)] == [1, 1, 2, 16]
+    assert Budget(memory=1 << 30).workers(2) == 2
+
+
+def test_a_worker_counts_from_its_own_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = [300 << 20]
+    monkeypatch.setattr(budgets, "_resident", lambda: held[0])
+    monkeypatch.setattr(budgets, "_before", None)
+    theirs = Budget(memory=200 << 20, held=10 << 20).for_workers(2)
+    with pytest.raises(BudgetSpent):
+        theirs.check()
+    budgets.begin_worker()
+    held[0] += 19 << 20
+    theirs.check()
+    held[0] += 2 << 20
+    with pytest.raises(BudgetSpent):
+        theirs.check()

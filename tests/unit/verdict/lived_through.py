@@ -25,6 +25,10 @@ WORKS: dict[str, Work] = {
         f"    {n:4d}/{STEPS}      10.2G     {2 - n / STEPS:.3f}     0.912        120        640: "
         "100%|██████████| 212/212 [01:20<00:00,  2.62it/s]"
     ),
+    "perplexity": lambda n: (
+        f"[batch={n}/{STEPS}]: Train loss/total: {5 - n / STEPS:.4f} | Train LanguagePerplexity:"
+        f" {99 - n / STEPS:.4f}"
+    ),
     "dict": lambda n: (
         f"{{'loss': {5 - n / STEPS:.4f}, 'learning_rate': 1e-05, 'epoch': {n / 99:.2f}}}"
     ),
