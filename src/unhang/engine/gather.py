@@ -6,19 +6,22 @@ for each core.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.going_on import work_in
 from unhang.engine.habits import habits_kept
 from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
+from unhang.engine.rereading import around
 from unhang.engine.shards import Engine, cores
 from unhang.model.events import Event
 from unhang.model.provenance import Problem
 from unhang.parsers.recorder import DumpReader
 from unhang.sources.artifact import Artifact
+from unhang.sources.buffer import Length
 
 __all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
 
@@ -31,7 +34,7 @@ PARALLEL_FILES = 2_000
 """Files from which it does, however small they are."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Gathered:
     """What was read, in the order in which it was found."""
 
@@ -41,23 +44,35 @@ class Gathered:
     size_bytes: int = 0
     natures: dict[str, Nature | None] = field(default_factory=dict)
     """How artifacts look, by name, as far as somebody looked."""
+    lengths: dict[str, Length] = field(default_factory=dict)
+    """How long artifacts are, by name, that were read to their end."""
     counted: Sequence[Event] = ()
     """Work after the trouble that lines count in any words, where somebody looked for it."""
 
     def look(self, name: str) -> Nature | None:
         """How an artifact looks; None where it cannot be read again."""
         if name not in self.natures:
-            found = next((a for a in self.artifacts if a.name == name), None)
+            found = self._by_name.get(name)
             self.natures[name] = None if found is None else nature_of(found)
         return self.natures[name]
 
     def work_in(self, name: str, after: int) -> Sequence[Event]:
         """The work that lines of an artifact after one show in any words, if it can be read."""
-        found = next((a for a in self.artifacts if a.name == name and a.again), None)
-        readable = found is not None and found.dump is None
-        if found is None or not readable:
+        found = self._by_name.get(name)
+        if found is None or not found.again or found.dump is not None:
             return ()
-        return (*work_in(found, after), *habits_kept(found, after))
+        try:
+            part = around(found, after, self.lengths.get(name))
+        except Exception:  # what could not be read was told of when it was read first
+            return ()
+        if part is None:
+            return ()
+        return (*work_in(found, after, part.after), *habits_kept(found, after, part))
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Artifact]:
+        """The first artifact of each name; asked when all are there."""
+        return {artifact.name: artifact for artifact in reversed(self.artifacts)}
 
 
 class _Meter:
@@ -112,7 +127,8 @@ def gather(
             reads.append(read_artifact(beginning.artifact, meter.add, budget=budget))
             gathered.natures[item.name] = beginning.nature()
     files = [gathered.artifacts[index] for index in later]
-    for index, read in zip(later, _read_all(files, meter, readers, budget), strict=True):
+    every = _read_all(files, meter, readers, budget, gathered.lengths)
+    for index, read in zip(later, every, strict=True):
         reads[index] = read
     files = [gathered.artifacts[index] for index in dumps]
     for index, read in zip(
@@ -129,14 +145,19 @@ def gather(
 
 
 def _read_all(
-    artifacts: Sequence[Artifact], meter: _Meter, engine: Engine, budget: Budget | None
+    artifacts: Sequence[Artifact],
+    meter: _Meter,
+    engine: Engine,
+    budget: Budget | None,
+    lengths: dict[str, Length],
 ) -> Iterable[Read]:
     if _pays(artifacts, engine):
         from unhang.engine.pool import read_by_workers
 
         shared = None if budget is None else replace(budget, readers=engine.processes)
-        return read_by_workers(artifacts, engine, meter.add, shared)
-    return [read_artifact(artifact, meter.add, len(artifacts), budget) for artifact in artifacts]
+        return read_by_workers(artifacts, engine, meter.add, shared, lengths)
+    files = len(artifacts)
+    return [read_artifact(artifact, meter.add, files, budget, lengths) for artifact in artifacts]
 
 
 def _read_dumps(

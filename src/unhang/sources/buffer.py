@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import IO
+from typing import IO, NamedTuple
 
 from unhang.errors import ArtifactError
 
@@ -16,6 +16,13 @@ LONGEST_UNIT = 64 << 10
 _COLOURS = re.compile(rb"\x1b\[[0-9;]{0,24}m")
 _SMALL = 32 << 10
 _CAPACITY = BEHIND + CHUNK + 4 * LONGEST_UNIT
+
+
+class Length(NamedTuple):
+    """How long a stream was when it was read to its end: in bytes, and in line ends."""
+
+    size: int
+    newlines: int
 
 
 class Buffer:
@@ -60,6 +67,11 @@ class Buffer:
         """One-based number of the line that holds `data[offset]`; offsets must not decrease."""
         self._count(offset)
         return self._newlines + 1
+
+    def length(self) -> Length:
+        """Of what has been read, once all has been looked at."""
+        self._count(self.size)
+        return Length(self.read_bytes, self._newlines)
 
     def _count(self, offset: int) -> None:
         if offset > self._counted_to:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from unhang.sources.buffer import LONGEST_UNIT, Buffer, line_end
+from unhang.sources.buffer import LONGEST_UNIT, Buffer, Length, line_end
 from unhang.sources.clean import clean
 from unhang.sources.plan import ScanPlan
 from unhang.sources.sampling import Extent, NeedleHit, Search
@@ -29,6 +29,8 @@ def windows(
     progress: Callable[[int], None] | None = None,
     extent: Extent = Extent(),  # noqa: B008 (frozen)
     begun: Callable[[bytes], None] | None = None,
+    *,
+    ended: Callable[[Length], None] | None = None,
 ) -> Iterator[LineUnit]:
     """Yield hits and their neighbours in order; raises what ended the stream early, at the end.
 
@@ -38,6 +40,7 @@ def windows(
         progress: is told the bytes that were read.
         extent: how much is searched for frequent needles.
         begun: is shown the beginning of the stream before the first unit.
+        ended: is told the length of a stream that was read to its end.
     """
     buffer = Buffer(stream)
     search = Search(buffer, prepared, extent)
@@ -52,6 +55,8 @@ def windows(
         told = buffer.read_bytes
     if buffer.error is not None:
         raise buffer.error
+    if ended is not None:
+        ended(buffer.length())
 
 
 @dataclass(frozen=True, slots=True)
