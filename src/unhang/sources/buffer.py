@@ -15,6 +15,10 @@ LONGEST_UNIT = 64 << 10
 """Bytes of one line that are looked at together; a longer one is seen in pieces around its hits."""
 _COLOURS = re.compile(rb"\x1b\[[0-9;]{0,24}m")
 _SMALL = 32 << 10
+_PIECE = 120 << 10
+"""Bytes that stay below what allocators ask the system for."""
+_LOOK, _LONG = 1 << 10, 60
+"""Bytes that tell whether lines are long, and bytes of a line from which they are."""
 _CAPACITY = BEHIND + CHUNK + 4 * LONGEST_UNIT
 
 
@@ -75,7 +79,7 @@ class Buffer:
 
     def _count(self, offset: int) -> None:
         if offset > self._counted_to:
-            self._newlines += self.data.count(b"\n", self._counted_to, offset)
+            self._newlines += newlines(self.data, self._counted_to, offset)
             self._counted_to = offset
 
     def _drop(self, count: int) -> None:
@@ -135,6 +139,23 @@ class Buffer:
         if end < 0:
             return max(self.begin, self.size - 2 * LONGEST_UNIT)
         return end + 1
+
+
+def newlines(data: bytearray, begin: int, end: int) -> int:
+    """How many line ends there are in `data[begin:end]`.
+
+    `count` looks at each byte; who takes line ends out leaps from one to the next, which is twice
+    as fast where lines are long.
+    """
+    found = 0
+    for low in range(begin, end, _PIECE):
+        high = min(low + _PIECE, end)
+        if data.count(b"\n", low, min(low + _LOOK, high)) > _LOOK // _LONG:
+            found += data.count(b"\n", low, high)
+        else:
+            piece = data[low:high]
+            found += len(piece) - len(piece.replace(b"\n", b""))
+    return found
 
 
 def line_end(data: bytearray, offset: int, limit: int) -> int:

@@ -10,6 +10,8 @@ import bisect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import NamedTuple
 
 from unhang.sources.buffer import Buffer, line_end
 from unhang.sources.plan import ScanPlan
@@ -68,8 +70,7 @@ class Extent:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NeedleHit:
+class NeedleHit(NamedTuple):
     """A needle's end in the buffer and who wants it."""
 
     offset: int
@@ -113,7 +114,7 @@ class Search:
                 NeedleHit(offset, frequent.readers[index], rare=False)
                 for offset, index in frequent.scanner.hits(buffer.data, low, high)
             ]
-        found.sort(key=lambda hit: hit.offset)
+        found.sort(key=itemgetter(0))
         return found
 
     def _regions(self, spans: list[Span]) -> list[Span]:
