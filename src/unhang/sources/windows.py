@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import IO
+from typing import IO, NamedTuple
 
 from unhang.sources.buffer import LONGEST_UNIT, Buffer, Length, line_end
 from unhang.sources.clean import clean
@@ -59,8 +58,7 @@ def windows(
         ended(buffer.length())
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
+class _Spot(NamedTuple):
     """A line with hits."""
 
     low: int
@@ -91,17 +89,16 @@ class _Cutter:
     def _spots(self, hits: Sequence[NeedleHit]) -> Iterator[_Spot]:
         """The lines that hold hits."""
         floor = self._cursor - self._buffer.base
-        index = 0
-        while index < len(hits):
-            if hits[index].offset <= floor:
-                index += 1  # its line has been given already, as a neighbour
-                continue
-            low, high = self._bounds(hits[index].offset, max(floor, 0))
-            readers: frozenset[int] = frozenset()
-            rare = False
-            while index < len(hits) and hits[index].offset <= high:
-                readers |= hits[index].readers
-                rare = rare or hits[index].rare
+        index, count = 0, len(hits)
+        while index < count:
+            offset, readers, rare = hits[index]
+            index += 1
+            if offset <= floor:
+                continue  # its line has been given already, as a neighbour
+            low, high = self._bounds(offset, max(floor, 0))
+            while index < count and hits[index][0] <= high:
+                readers |= hits[index][1]
+                rare = rare or hits[index][2]
                 index += 1
             yield _Spot(low, high, readers, rare)
             floor = high
