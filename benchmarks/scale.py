@@ -31,6 +31,8 @@ from benchmarks.stacks import write_stacks
 SIZES = (64, 256, 1_024, 4_096, 16_384)
 LOGS = ("1024x1", "1024x5", "1024x20")
 """Ranks, and MiB of each log."""
+_JUDGE = JUDGE.replace("sys.argv[1]", "sys.argv[1], processes=None")
+"""As the command does: by one process for each core where there is much to read."""
 _MIB = 1 << 20
 _STEPS, _CALLS, _THREADS = 400, 40, 4
 _FLOOR = """
@@ -90,7 +92,7 @@ def measure(ranks: int) -> Row:
         culprit = incident(Path(name), ranks)
         size = sum(file.stat().st_size for file in Path(name).rglob("*") if file.is_file())
         floor = run([sys.executable, "-c", _FLOOR, name])
-        ours = run([sys.executable, "-c", JUDGE, name])
+        ours = run([sys.executable, "-c", _JUDGE, name])
     return Row(ranks, size / _MIB, floor, ours, ours.culprits == [culprit])
 
 
@@ -101,7 +103,7 @@ def with_logs(asked: str) -> str:
         files = write_logs(Path(name), ranks=ranks, total_bytes=ranks * each * _MIB)
         gib = sum(file.stat().st_size for file in files) / (1 << 30)
         load = os.getloadavg()[0]
-        ours = run([sys.executable, "-c", JUDGE, name])
+        ours = run([sys.executable, "-c", _JUDGE, name])
     named = "the right rank" if ours.culprits == [LATE] else f"WRONG: {ours.culprits}"
     cpu = ours.cpu_seconds
     return (
@@ -151,7 +153,8 @@ Measured on {cores} cores with Python {python} (load {load:.1f} when the run beg
 log, a Flight Recorder dump and a py-spy stack of every rank; one rank saves, the others wait for it
 in a call. The floor reads the same files once: text split into lines, dumps by C's `pickle.load`.
 Seconds are without the start of the program, CPU seconds with it; memory is that of all processes,
-pages that they share counted once.
+pages that they share counted once. One process for each core reads where there is much to read, as
+the command does.
 
 | ranks | MiB | seconds | CPU seconds | CPU ms a rank | × floor's CPU | peak MiB | who is named |
 |---:|---:|---:|---:|---:|---:|---:|---|

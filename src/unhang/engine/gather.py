@@ -6,8 +6,9 @@ for each core.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.going_on import work_in
@@ -15,12 +16,14 @@ from unhang.engine.habits import habits_kept
 from unhang.engine.introduced import introduced
 from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
+from unhang.engine.rereading import around
 from unhang.engine.shards import Engine, cores
 from unhang.model.events import Event
 from unhang.model.incident import Introduced
 from unhang.model.provenance import Problem
 from unhang.parsers.recorder import DumpReader
 from unhang.sources.artifact import Artifact
+from unhang.sources.buffer import Length
 from unhang.sources.plan import plan
 
 __all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
@@ -34,7 +37,7 @@ PARALLEL_FILES = 2_000
 """Files from which it does, however small they are."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Gathered:
     """What was read, in the order in which it was found."""
 
@@ -44,6 +47,8 @@ class Gathered:
     size_bytes: int = 0
     natures: dict[str, Nature | None] = field(default_factory=dict)
     """How artifacts look, by name, as far as somebody looked."""
+    lengths: dict[str, Length] = field(default_factory=dict)
+    """How long artifacts are, by name, that were read to their end."""
     counted: Sequence[Event] = ()
     """Work after the trouble that lines count in any words, where somebody looked for it."""
     introduced: Introduced | None = None
@@ -52,14 +57,22 @@ class Gathered:
     def look(self, name: str) -> Nature | None:
         """How an artifact looks; None where it cannot be read again."""
         if name not in self.natures:
-            found = next((a for a in self.artifacts if a.name == name), None)
+            found = self._by_name.get(name)
             self.natures[name] = None if found is None else nature_of(found)
         return self.natures[name]
 
     def work_in(self, name: str, after: int) -> Sequence[Event]:
         """The work that lines of an artifact after one show in any words, if it can be read."""
         found = self._log(name)
-        return () if found is None else (*work_in(found, after), *habits_kept(found, after))
+        if found is None:
+            return ()
+        try:
+            part = around(found, after, self.lengths.get(name))
+        except Exception:  # what could not be read was told of when it was read first
+            return ()
+        if part is None:
+            return ()
+        return (*work_in(found, after, part.after), *habits_kept(found, after, part))
 
     def introduced_in(self, name: str, first: int, last: int) -> Introduced | None:
         """Whether somebody introduces what an artifact tells between two lines."""
@@ -68,8 +81,13 @@ class Gathered:
 
     def _log(self, name: str) -> Artifact | None:
         """An artifact whose lines can be read again."""
-        found = (a for a in self.artifacts if a.name == name and a.again and a.dump is None)
-        return next(found, None)
+        found = self._by_name.get(name)
+        return found if found is not None and found.again and found.dump is None else None
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Artifact]:
+        """The first artifact of each name; asked when all are there."""
+        return {artifact.name: artifact for artifact in reversed(self.artifacts)}
 
 
 class _Meter:
@@ -129,7 +147,8 @@ def gather(
             reads.append(read_artifact(beginning.artifact, meter.add, budget=budget))
             gathered.natures[item.name] = beginning.nature()
     files = [gathered.artifacts[index] for index in later]
-    for index, read in zip(later, _read_all(files, meter, readers, budget), strict=True):
+    every = _read_all(files, meter, readers, budget, gathered.lengths)
+    for index, read in zip(later, every, strict=True):
         reads[index] = read
     files = [gathered.artifacts[index] for index in dumps]
     for index, read in zip(
@@ -146,13 +165,18 @@ def gather(
 
 
 def _read_all(
-    artifacts: Sequence[Artifact], meter: _Meter, engine: Engine, budget: Budget | None
+    artifacts: Sequence[Artifact],
+    meter: _Meter,
+    engine: Engine,
+    budget: Budget | None,
+    lengths: dict[str, Length],
 ) -> Iterable[Read]:
     if _pays(artifacts, engine):
         from unhang.engine.pool import read_by_workers
 
-        return read_by_workers(artifacts, engine, meter.add, budget)
-    return [read_artifact(artifact, meter.add, len(artifacts), budget) for artifact in artifacts]
+        return read_by_workers(artifacts, engine, meter.add, budget, lengths)
+    files = len(artifacts)
+    return [read_artifact(artifact, meter.add, files, budget, lengths) for artifact in artifacts]
 
 
 def _read_dumps(

@@ -25,8 +25,6 @@ from unhang.sources.line import Line
 from unhang.sources.plan import Wanted
 from unhang.sources.select import select
 
-LARGEST = 64 << 20
-"""Bytes that are read once more."""
 _WANTED = (Wanted(needles=tuple("0123456789"), before=0),)
 _MOST_SHAPES, _MOST_STATES, _LONGEST = 4_096, 200, 400
 _AGAIN = 3
@@ -83,22 +81,19 @@ class _Shape:
         return int(done), None if total is None else int(total)
 
 
-def work_in(artifact: Artifact, after: int) -> Iterator[Progress]:
+def work_in(artifact: Artifact, after: int, data: bytes) -> Iterator[Progress]:
     """Yield the states of work that lines of one shape count. Never raises on any bytes.
 
     Args:
-        artifact: that can be opened again.
+        artifact: what is read.
         after: the lines from its beginning that are passed over.
+        data: what follows them.
     """
+    if data.count(b"\n") < LONG_AT_WORK:
+        return
     shapes: dict[tuple[object, str], _Shape] = {}
     told = 0
     try:
-        with artifact.open() as stream:
-            data = stream.read(LARGEST)
-        begin = end_of(data, after)
-        if begin is None or data.count(b"\n", begin) < LONG_AT_WORK:
-            return
-        data = data[begin:]
         rest = replace(artifact, open=lambda: BytesIO(data))
         for line, _ in select(rest, _WANTED, contexts=ContextReader()):
             state = _state(replace(line, number=line.number + after), shapes)
@@ -109,16 +104,6 @@ def work_in(artifact: Artifact, after: int) -> Iterator[Progress]:
                     return
     except Exception:  # what could not be read was told of when it was read first
         return
-
-
-def end_of(data: bytes, lines: int) -> int | None:
-    """Where so many lines end, if there are so many."""
-    end = 0
-    for _ in range(lines):
-        end = data.find(b"\n", end) + 1
-        if not end:
-            return None
-    return end
 
 
 def _state(line: Line, shapes: dict[tuple[object, str], _Shape]) -> Progress | None:

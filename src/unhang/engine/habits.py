@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import islice
 
-from unhang.engine.going_on import end_of
+from unhang.engine.rereading import Around
 from unhang.model.events import Progress
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK
 from unhang.model.time import Instant
@@ -30,8 +30,6 @@ from unhang.sources.plan import Wanted
 from unhang.sources.select import select
 
 _WANTED = (Wanted(needles=tuple("0123456789"), before=0),)
-_BEFORE = 1 << 20
-"""Bytes above the trouble from which habits are learnt."""
 _BUFFER = 8 << 10
 """Bytes that a stream holds back at most."""
 _LEAST = min(STATES_OF_WORK, LONG_AT_WORK)
@@ -67,29 +65,26 @@ class _Habit:
     since: dict[tuple[str, ...], Line] = field(default_factory=dict)
 
 
-def habits_kept(artifact: Artifact, after: int) -> Iterator[Progress]:
+def habits_kept(artifact: Artifact, after: int, around: Around) -> Iterator[Progress]:
     """Yield a state of work for each line by which a job went on as it did before.
 
     Args:
-        artifact: that can be opened again.
-        after: the line at which the trouble ends. Never raises on any bytes.
+        artifact: what is read. Never raises on any bytes.
+        after: the line at which the trouble ends.
+        around: what stands before that, and after it.
     """
     try:
-        with artifact.open() as stream:
-            data = stream.read(64 << 20)
-        split = end_of(data, after)
-        if split is None or _hardly_works(artifact, data[split:]):
+        if not around.after or _hardly_works(artifact, around.after):
             return
-        begin = data.find(b"\n", split - _BEFORE) + 1 if split > _BEFORE else 0
         habits: dict[tuple[object, str], _Habit] = {}
         told: Instant | None = None
-        for line in _lines(artifact, data[begin:split], 0):
+        for line in _lines(artifact, around.before, 0):
             found = _work(line)
             if found is not None and len(habits) < _MOST_SHAPES:
                 habits.setdefault(found[0], _Habit()).before.add(found[1])
             if line.at is not None:
                 told = line.at if found is None and _is_trouble(line) else None
-        for line in _lines(artifact, data[split:], after):
+        for line in _lines(artifact, around.after, after):
             found = _work(line)
             if found is not None and (found[0] in habits or len(habits) < _MOST_SHAPES):
                 habit = habits.setdefault(found[0], _Habit())

@@ -12,6 +12,7 @@ from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
 from unhang.engine.shards import Engine, fastest_context, map_shards
 from unhang.model.provenance import Problem
 from unhang.sources.artifact import Artifact
+from unhang.sources.buffer import Length
 from unhang.sources.plan import plan
 
 _BATCH_BYTES = 16 << 20
@@ -29,6 +30,7 @@ def read_by_workers(
     engine: Engine,
     progress: Callable[[int], None],
     budget: Budget | None = None,
+    lengths: dict[str, Length] | None = None,
 ) -> list[Read]:
     """Read `artifacts`, each of which can be opened again, and return what they told, in order.
 
@@ -53,7 +55,9 @@ def read_by_workers(
     start = partial(_remember, counter)
     for batch, found in map_shards(read, work, engine, files=paths, start=start, tick=tell):
         lost = found is None
-        done = [unread(artifact) for _, artifact in batch] if found is None else found
+        done = [unread(artifact) for _, artifact in batch] if found is None else found[0]
+        if found is not None and lengths is not None:
+            lengths.update(found[1])
         reads.update(zip((index for index, _ in batch), done, strict=True))
         if not near and not lost:
             progress(sum(artifact.size_bytes or 0 for _, artifact in batch))
@@ -111,8 +115,11 @@ def _remember(counter: Synchronized[int]) -> None:
     begin_worker()
 
 
-def _read_batch(files: int, budget: Budget | None, batch: Batch) -> list[Read]:
-    return [read_artifact(artifact, _count, files, budget) for _, artifact in batch]
+def _read_batch(
+    files: int, budget: Budget | None, batch: Batch
+) -> tuple[list[Read], dict[str, Length]]:
+    lengths: dict[str, Length] = {}
+    return [read_artifact(each, _count, files, budget, lengths) for _, each in batch], lengths
 
 
 def _count(size: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import get_args
 
 from unhang.engine.budget import Budget, BudgetSpent
@@ -18,6 +19,7 @@ from unhang.parsers.base import Parser
 from unhang.parsers.unread_lines import UnreadLines
 from unhang.sources.archives import DAMAGE
 from unhang.sources.artifact import Artifact
+from unhang.sources.buffer import Length
 from unhang.sources.context import OTHERS, ContextReader
 from unhang.sources.headings import SpeakersAbove
 from unhang.sources.line import Line
@@ -73,6 +75,7 @@ def read_artifact(
     progress: Callable[[int], None] | None = None,
     files: int = 1,
     budget: Budget | None = None,
+    lengths: dict[str, Length] | None = None,
 ) -> Read:
     """Feed one artifact to the parsers that want its lines. Never raises on any bytes.
 
@@ -81,6 +84,7 @@ def read_artifact(
         progress: is told now and then how many bytes have been read since the last time.
         files: how many files there are; see `sources.sampling.Extent`.
         budget: what may be used; what was read before it is spent is kept.
+        lengths: is given the length of an artifact that was read to its end, by its name.
     """
     events: list[tuple[int, Event]] = []
     guard = Guard(artifact.name)
@@ -92,12 +96,12 @@ def read_artifact(
     if not allowed:
         return [], []
     is_log = allowed == _ALL or _KERNEL_LOG in allowed  # a listing holds no messages
+    ended = None if lengths is None else partial(lengths.__setitem__, artifact.name)
+    lines = select(artifact, WANTED, progress=progress, contexts=contexts, files=files, ended=ended)
     try:
         if budget is not None:
             budget.check()
-        for count, (line, readers) in enumerate(
-            select(artifact, WANTED, progress=progress, contexts=contexts, files=files), 1
-        ):
+        for count, (line, readers) in enumerate(lines, 1):
             if budget is not None and count % _CHECKED_EVERY == 0:
                 budget.check()
             if _OWN in readers:

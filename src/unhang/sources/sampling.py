@@ -10,6 +10,7 @@ import bisect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from unhang.sources.buffer import Buffer, line_end
 from unhang.sources.plan import ScanPlan
@@ -27,6 +28,9 @@ _FEW_FILES = 16
 """Files of which each is searched in full; of more, each gets its share of that."""
 
 Span = tuple[int, int]
+
+NeedleHit = tuple[int, frozenset[int], bool]
+"""A needle's end in the buffer, who wants it, and whether it is rare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +72,6 @@ class Extent:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NeedleHit:
-    """A needle's end in the buffer and who wants it."""
-
-    offset: int
-    readers: frozenset[int]
-    rare: bool
-
-
 class Search:
     """Decides where in each step frequent needles are searched."""
 
@@ -102,18 +97,17 @@ class Search:
                 if self._seen[hit[1]] <= _RARE:
                     spans.append((hit[0] - self._lookback(*hit), hit[0]))
         regions = self._regions(spans)
-        found = [NeedleHit(offset, rare.readers[index], rare=True) for offset, index in strong]
-        found += [
-            NeedleHit(offset, rare.readers[index], rare=False)
-            for offset, index in _within(weak, regions)
-        ]
+        readers = rare.readers
+        found = [(offset, readers[index], True) for offset, index in strong]
+        found += [(offset, readers[index], False) for offset, index in _within(weak, regions)]
         frequent = self._plan.frequent
+        readers = frequent.readers
         for low, high in regions:
             found += [
-                NeedleHit(offset, frequent.readers[index], rare=False)
+                (offset, readers[index], False)
                 for offset, index in frequent.scanner.hits(buffer.data, low, high)
             ]
-        found.sort(key=lambda hit: hit.offset)
+        found.sort(key=itemgetter(0))
         return found
 
     def _regions(self, spans: list[Span]) -> list[Span]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
+from unhang.sources.buffer import Length
 from unhang.sources.clean import clean
 from unhang.sources.columns import Column, find_column, speaker
 from unhang.sources.context import ContextReader, LineContext
@@ -32,6 +33,7 @@ def select(
     contexts: ContextReader | None = None,
     files: int = 1,
     plain: bool = False,
+    ended: Callable[[Length], None] | None = None,
 ) -> Iterator[Selected]:
     """Yield the logical lines of `artifact` that hold a needle, in order.
 
@@ -45,6 +47,7 @@ def select(
         contexts: tells whose words a line holds; without it every line is a message.
         files: how many files there are; the more, the less each is searched for frequent needles.
         plain: do without compiled libraries even when they are installed.
+        ended: is told the length of an artifact that was read to its end.
 
     Yields:
         A line and the indexes into `wanted` of those that asked for it.
@@ -60,7 +63,7 @@ def select(
             prefix = _Prefix()
             above = SpeakersAbove(artifact.origin)
             named = artifact
-            units = windows(stream, prepared, progress, Extent.of(files), prefix.look)
+            units = windows(stream, prepared, progress, Extent.of(files), prefix.look, ended=ended)
             for unit in rejoin(_printed(prefix.off(units))):
                 readers = chooser.readers(unit)
                 base = above.base(unit.text, gap=unit.gap)

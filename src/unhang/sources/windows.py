@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import IO
+from typing import IO, NamedTuple
 
-from unhang.sources.buffer import LONGEST_UNIT, Buffer, line_end
+from unhang.sources.buffer import LONGEST_UNIT, Buffer, Length, line_end
 from unhang.sources.clean import clean
 from unhang.sources.plan import ScanPlan
 from unhang.sources.sampling import Extent, NeedleHit, Search
@@ -29,6 +28,8 @@ def windows(
     progress: Callable[[int], None] | None = None,
     extent: Extent = Extent(),  # noqa: B008 (frozen)
     begun: Callable[[bytes], None] | None = None,
+    *,
+    ended: Callable[[Length], None] | None = None,
 ) -> Iterator[LineUnit]:
     """Yield hits and their neighbours in order; raises what ended the stream early, at the end.
 
@@ -38,6 +39,7 @@ def windows(
         progress: is told the bytes that were read.
         extent: how much is searched for frequent needles.
         begun: is shown the beginning of the stream before the first unit.
+        ended: is told the length of a stream that was read to its end.
     """
     buffer = Buffer(stream)
     search = Search(buffer, prepared, extent)
@@ -52,10 +54,11 @@ def windows(
         told = buffer.read_bytes
     if buffer.error is not None:
         raise buffer.error
+    if ended is not None:
+        ended(buffer.length())
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
+class _Spot(NamedTuple):
     """A line with hits."""
 
     low: int
@@ -86,17 +89,16 @@ class _Cutter:
     def _spots(self, hits: Sequence[NeedleHit]) -> Iterator[_Spot]:
         """The lines that hold hits."""
         floor = self._cursor - self._buffer.base
-        index = 0
-        while index < len(hits):
-            if hits[index].offset <= floor:
-                index += 1  # its line has been given already, as a neighbour
-                continue
-            low, high = self._bounds(hits[index].offset, max(floor, 0))
-            readers: frozenset[int] = frozenset()
-            rare = False
-            while index < len(hits) and hits[index].offset <= high:
-                readers |= hits[index].readers
-                rare = rare or hits[index].rare
+        index, count = 0, len(hits)
+        while index < count:
+            offset, readers, rare = hits[index]
+            index += 1
+            if offset <= floor:
+                continue  # its line has been given already, as a neighbour
+            low, high = self._bounds(offset, max(floor, 0))
+            while index < count and hits[index][0] <= high:
+                readers |= hits[index][1]
+                rare = rare or hits[index][2]
                 index += 1
             yield _Spot(low, high, readers, rare)
             floor = high

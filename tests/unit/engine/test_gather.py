@@ -63,7 +63,7 @@ def test_the_library_starts_no_process_unless_it_is_asked(
     monkeypatch.setattr(shards, "cores", lambda: 2)
     started: list[int] = []
 
-    def read(_: object, engine: Engine, __: object, ___: object) -> list[Read]:
+    def read(_: object, engine: Engine, *__: object) -> list[Read]:
         started.append(engine.processes)
         return [([], [])] * 3
 
