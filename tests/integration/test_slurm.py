@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.chat import chat
 from support.needs import NEEDS_TORCH
 
 OPS = Path(__file__).parents[2] / "ops/slurm"
@@ -141,19 +142,22 @@ def test_a_failed_job_leaves_its_verdict_and_the_fleet_counts_it(
     assert verdict.read_text().startswith("ROOT CAUSE   rank_exception")
     assert "rank 1" in verdict.read_text()
     submit(cluster, logs, "#!/bin/sh\necho step 1 loss 2.5\necho training finished\n")
-    env = {**cluster, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [OPS / "exclude.sh", str(logs)],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with chat() as server:
+        more = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "UNHANG_NOTIFY": server.url}
+        done = subprocess.run(
+            [OPS / "exclude.sh", str(logs)],
+            cwd=tmp_path,
+            env={**cluster, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("2 jobs, 1 failed")
     assert "rank_exception" in done.stdout
     assert (tmp_path / "bad-nodes.txt").read_text() == ""
+    ((_, _, told_people),) = server.heard
+    assert f"{failed}: rank_exception" in str(told_people["failures"])
 
 
 def test_the_epilog_never_fails(cluster: dict[str, str], tmp_path: Path) -> None:
