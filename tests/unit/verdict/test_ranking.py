@@ -53,6 +53,14 @@ def test_proof_beats_support() -> None:
     assert found.cause is Cause.DESYNC
 
 
+def test_a_call_that_nobody_signs_is_told_without_ranks() -> None:
+    unsigned = rank(incident(replace(timeout(3), group_rank=None)), [])
+    assert unsigned.summary == Message(
+        key="summary.undetermined_unnamed", values={"op": "ALLREDUCE"}
+    )
+    assert rank(incident(timeout(3, global_rank=3)), []).summary.key == "summary.undetermined_call"
+
+
 def test_hints_alone_never_make_a_verdict() -> None:
     found = rank(incident(timeout(0)), [finding(Cause.DATA_SLOW, Strength.HINTS)])
     assert found.outcome is Outcome.UNDETERMINED
