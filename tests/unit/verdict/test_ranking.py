@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from support.builders import at, ended, incident, source, timeout
+from support.crashes import raised, work
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
 from unhang.model.events import (
@@ -16,6 +17,7 @@ from unhang.model.events import (
     WatchdogAborted,
     WorldSeen,
 )
+from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.provenance import Message, Origin
@@ -175,6 +177,22 @@ def test_what_was_seen_while_the_job_ran_outweighs_what_is_read_afterwards() -> 
     by_watch = finding(None, Strength.SUPPORTS, culprits=frozenset({Rank(1)}))
     found = rank(incident(watched(Stage.SUSPECTED, 1)), [by_lines, by_watch])
     assert (found.outcome, found.cause, set(found.culprits)) == (Outcome.LOCATED, None, {1})
+
+
+def test_who_it_was_stays_of_trouble_that_a_watched_job_outlived() -> None:
+    """It worked long after; only what the watch saw still names a rank, and no cause."""
+    lived = [
+        raised(0, line=1),
+        *(work(step, rank=0, line=10 + step) for step in range(LONG_AT_WORK + 2)),
+    ]
+    findings = [
+        finding(None, Strength.PROVES, culprits=frozenset({Rank(1)})),
+        finding(Cause.RANK_EXCEPTION, Strength.PROVES, culprits=frozenset({Rank(0)})),
+    ]
+    found = rank(incident(*lived, watched(Stage.WATCHED)), findings)
+    assert (found.outcome, found.cause, set(found.culprits)) == (Outcome.LOCATED, None, {1})
+    found = rank(incident(*lived), findings)
+    assert (found.outcome, found.cause) == (Outcome.UNDETERMINED, None)
 
 
 def test_what_proves_a_cause_by_itself_stays() -> None:
