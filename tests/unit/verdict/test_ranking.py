@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from support.builders import at, ended, incident, source, timeout
-from support.crashes import raised, work
+from support.crashes import killed_by_kernel, raised, work
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
 from unhang.model.events import (
@@ -193,6 +195,27 @@ def test_who_it_was_stays_of_trouble_that_a_watched_job_outlived() -> None:
     assert (found.outcome, found.cause, set(found.culprits)) == (Outcome.LOCATED, None, {1})
     found = rank(incident(*lived), findings)
     assert (found.outcome, found.cause) == (Outcome.UNDETERMINED, None)
+
+
+@pytest.mark.parametrize(
+    ("cause", "outcome"),
+    [(Cause.HOST_OOM, Outcome.UNDETERMINED), (Cause.GPU_HARDWARE, Outcome.CAUSE)],
+)
+def test_another_program_of_the_host_ends_no_job_that_is_at_work(
+    cause: Cause, outcome: Outcome
+) -> None:
+    """The kernel killed some process; a GPU may be ill without a word in the job's own log."""
+    job = incident(killed_by_kernel(9, "other", when=9), *(work(n, line=n) for n in range(1, 6)))
+    assert rank(job, [finding(cause, Strength.PROVES)]).outcome is outcome
+
+
+@pytest.mark.parametrize(("accused", "outcome"), [(1, Outcome.CAUSE), (2, Outcome.UNDETERMINED)])
+def test_what_the_watch_confirmed_outweighs_what_it_suspected(
+    accused: int, outcome: Outcome
+) -> None:
+    job = incident(watched(Stage.SUSPECTED, 2), watched(Stage.CONFIRMED, 1))
+    told = finding(Cause.UNEVEN_WORK, Strength.SUPPORTS, culprits=frozenset({Rank(accused)}))
+    assert rank(job, [told]).outcome is outcome
 
 
 def test_what_proves_a_cause_by_itself_stays() -> None:
