@@ -218,6 +218,15 @@ def test_what_the_watch_confirmed_outweighs_what_it_suspected(
     assert rank(job, [told]).outcome is outcome
 
 
+@pytest.mark.parametrize(("strength", "said"), [(Strength.SUPPORTS, True), (Strength.HINTS, False)])
+def test_what_is_known_of_a_wait_is_said_where_nobody_can_be_named(
+    strength: Strength, said: bool
+) -> None:
+    found = rank(incident(timeout(0)), [finding(None, strength)])
+    assert found.outcome is Outcome.UNDETERMINED
+    assert (found.summary == Message(key="claim")) is said
+
+
 def test_what_proves_a_cause_by_itself_stays() -> None:
     by_log = finding(Cause.GPU_OOM, Strength.PROVES, culprits=frozenset({Rank(0)}))
     found = rank(incident(watched(Stage.CONFIRMED, 1)), [by_log])
