@@ -9,6 +9,7 @@ from support.crashes import killed_by_kernel, raised, work
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
 from unhang.model.events import (
+    Event,
     ExceptionKind,
     Finished,
     HoldUp,
@@ -183,10 +184,8 @@ def test_what_was_seen_while_the_job_ran_outweighs_what_is_read_afterwards() -> 
 
 def test_who_it_was_stays_of_trouble_that_a_watched_job_outlived() -> None:
     """It worked long after; only what the watch saw still names a rank, and no cause."""
-    lived = [
-        raised(0, line=1),
-        *(work(step, rank=0, line=10 + step) for step in range(LONG_AT_WORK + 2)),
-    ]
+    steps = [work(step, rank=0, line=10 + step) for step in range(LONG_AT_WORK + 2)]
+    lived: list[Event] = [raised(0, line=1), *steps]
     findings = [
         finding(None, Strength.PROVES, culprits=frozenset({Rank(1)})),
         finding(Cause.RANK_EXCEPTION, Strength.PROVES, culprits=frozenset({Rank(0)})),
