@@ -24,7 +24,7 @@ BESIDE = $(MAKE) --no-print-directory --jobs=$(WORKERS) --output-sync=target
 # Each process that a test starts imports the package: what was compiled is kept.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz gate advice bench drills drill-live drill-check proof docs pictures site sbom chinese release clean
+.PHONY: help demo setup lock locked test unit check lint types contracts score fuzz coverage mutants gate advice bench drills drill-live drill-check proof docs pictures site sbom chinese release clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -89,6 +89,15 @@ chinese: $(DEV) ## what the commands print in Chinese, over all cases (`make tes
 fuzz: $(DEV) ## attack the judge with mutated inputs for an hour (SECONDS=…)
 	$(BIN)/pytest -q --hypothesis-profile random tests/property tests/unit/sources
 	cd tests && PYTHONPATH=. ../$(BIN)/python -m fuzz --seconds $(or $(SECONDS),3600)
+
+coverage: $(DEV) ## the branches of parsers, rules, ranking and wait graph that the unit tests do not reach
+	$(BIN)/coverage erase
+	$(BIN)/coverage run $(PYTEST) tests/unit tests/property -m 'not process' -n $(WORKERS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+mutants: $(DEV) ## change one thing of a module at a time: which changes no test notices (AREA=verdict/ranking, MOST=40)
+	$(BIN)/python tools/mutate.py $(AREA) --most $(or $(MOST),40)
 
 gate: $(DEV) ## every labelled job of this project is judged right
 	$(SCORE) --corpus own --gate

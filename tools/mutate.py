@@ -1,8 +1,11 @@
 """Changes one thing of a module at a time, and tells which changes no test noticed.
 
-    PYTHONPATH=src:tests python tools/mutate.py unhang.verdict.ranking tests/unit/verdict
+    make mutants AREA=verdict/ranking
+    make mutants AREA=rules/locate MOST=60
 
-A survivor is a line that no test pins: write the test, or see that the change means the same.
+An area is a module of `src/unhang`, or a folder of them; its tests lie at the same place below
+`tests/unit`. A survivor is a line that no test pins: write the test, or see that the change means
+the same. `docs/mutants.md` says what was found.
 """
 
 from __future__ import annotations
@@ -11,13 +14,15 @@ import argparse
 import ast
 import contextlib
 import copy
-import importlib.util
+import importlib.machinery
 import os
 import random
 import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 _SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -32,6 +37,9 @@ _SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.IsNot: ast.Is,
 }
 _LIMIT_S = 600
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src" / "unhang"
+TESTS = ROOT / "tests" / "unit"
 
 
 def changes(tree: ast.Module) -> Iterator[tuple[int, str, ast.Module]]:
@@ -70,7 +78,7 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             return
 
 
-def noticed(name: str, path: str, tree: ast.Module, tests: list[str]) -> bool:
+def noticed(path: Path, tree: ast.Module, tests: list[str]) -> bool:
     """Whether the tests fail with the changed module; they run in a process of their own."""
     child = os.fork()
     if child:
@@ -79,47 +87,53 @@ def noticed(name: str, path: str, tree: ast.Module, tests: list[str]) -> bool:
     with contextlib.suppress(BaseException), Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-        code = _run(name, path, tree, tests)
+        code = _run(path, compile(tree, path, "exec"), tests)
     os._exit(code)
 
 
-def _run(name: str, path: str, tree: ast.Module, tests: list[str]) -> int:
+def _run(path: Path, changed: types.CodeType, tests: list[str]) -> int:
+    """Import what was changed in place of the file, whoever asks for it, and run the tests."""
     import faulthandler
 
-    import pytest
-
     faulthandler.dump_traceback_later(_LIMIT_S, exit=True)
-    module = types.ModuleType(name)
-    module.__file__, module.__package__ = path, name.rpartition(".")[0]
-    sys.modules[name] = module
-    exec(compile(tree, path, "exec"), module.__dict__)  # noqa: S102 (our own source)
-    parent, _, short = name.rpartition(".")
-    setattr(importlib.import_module(parent), short, module)
+    as_written = importlib.machinery.SourceFileLoader.get_code
+
+    def get_code(loader: importlib.machinery.SourceFileLoader, name: str) -> types.CodeType | None:
+        return changed if Path(loader.path).resolve() == path else as_written(loader, name)
+
+    importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
     return int(pytest.main(["-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", *tests]))
+
+
+def place(area: str) -> tuple[list[Path], list[str]]:
+    """The modules of an area, and the tests beside it, those that notice most in front."""
+    module = SOURCES / f"{area}.py"
+    if not module.exists():
+        return sorted((SOURCES / area).rglob("*.py")), [str(TESTS / area)]
+    folder = TESTS / Path(area).parent
+    kin = folder / f"test_{module.stem}.py"
+    return [module], [*([str(kin)] if kin.exists() else []), str(folder)]
 
 
 def main() -> None:
     """Try them, and print the survivors."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("module")
-    parser.add_argument("tests", nargs="+")
-    parser.add_argument("--sample", type=int, default=40)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("area", help="such as verdict/ranking, rules/locate")
+    parser.add_argument("--most", type=int, default=40, help="changes, drawn from all of them")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
-    spec = importlib.util.find_spec(asked.module)
-    assert spec is not None
-    assert spec.origin is not None
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
-    if noticed(asked.module, spec.origin, tree, asked.tests):
-        sys.exit("the tests fail without any change")
-    found = list(changes(tree))
-    chosen = random.Random(asked.seed).sample(found, min(asked.sample, len(found)))  # noqa: S311
-    survivors = 0
-    for line, said, changed in sorted(chosen, key=lambda one: one[0]):
-        if not noticed(asked.module, spec.origin, changed, asked.tests):
-            survivors += 1
-            print(f"{spec.origin}:{line}: {said}: no test noticed", flush=True)
-    print(f"{survivors} of {len(chosen)} survive ({len(found)} could be made)")
+    modules, tests = place(asked.area)
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules}
+    if not trees or noticed(*next(iter(trees.items())), tests):
+        sys.exit(f"no module {asked.area}, or its tests fail without any change")
+    found = [(path, *change) for path, tree in trees.items() for change in changes(tree)]
+    chosen = random.Random(asked.seed).sample(found, min(asked.most, len(found)))  # noqa: S311
+    survived = 0
+    for path, line, said, changed in sorted(chosen, key=lambda one: one[:2]):
+        if not noticed(path, changed, tests):
+            survived += 1
+            print(f"{path.relative_to(ROOT)}:{line}: {said}: no test noticed", flush=True)
+    print(f"{asked.area}: {survived} of {len(chosen)} survive ({len(found)} could be made)")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,8 @@ def _install(wheel: Path, python: str, place: Path, *, oldest: bool) -> str:
 
 def _verdicts(python: str, where: str) -> str:
     cases = str(ROOT / "tests" / "cases")
-    command = [python, "-c", ASK, cases, where, str(EVERY)]
+    # Isolated: no PYTHONPATH, no folder of the user leads back to the checkout.
+    command = [python, "-I", "-c", ASK, cases, where, str(EVERY)]
     return subprocess.run(command, cwd="/", stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

@@ -2,6 +2,8 @@
 # Once a day: which nodes do failures recur at? Writes the file for `sbatch --exclude=./bad-nodes.txt`.
 #
 #     exclude.sh LOGS [DAYS]        LOGS holds slurm-123.out, …; it is read anew only where it changed
+#
+# Where UNHANG_NOTIFY holds the address of a chat, it is told the jobs that failed since the last time.
 logs=${1:?folder of the jobs\' output}
 days=${2:-30}
 store=${XDG_CACHE_HOME:-$HOME/.cache}/unhang-fleet

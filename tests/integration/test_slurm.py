@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.chat import chat
 from support.needs import NEEDS_TORCH
 
 OPS = Path(__file__).parents[2] / "ops/slurm"
@@ -50,6 +51,7 @@ SlurmctldLogFile={home}/slurmctld.log
 SlurmdLogFile={home}/slurmd.log
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
+Prolog={home}/prolog.sh
 Epilog={home}/epilog.sh
 NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
 PartitionName=debug Nodes={host} Default=YES State=UP
@@ -72,9 +74,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     for name in ("spool", "state"):
         (home / name).mkdir()
     program = Path(sys.executable).with_name("unhang")
-    epilog = home / "epilog.sh"
-    epilog.write_text(f"#!/bin/sh\nexport UNHANG={program}\nexec {OPS}/epilog.sh\n")
-    epilog.chmod(0o755)
+    ill = (
+        f"[ -e {home}/ill ] && export GLOO_SOCKET_IFNAME=nothere7"  # as a host without its network
+    )
+    settings = f"export UNHANG={program} SLURM_CONF={home}/slurm.conf\n{ill}"
+    for name in ("prolog.sh", "epilog.sh"):
+        script = home / name
+        script.write_text(f"#!/bin/sh\n{settings}\nexec {OPS}/{name}\n")
+        script.chmod(0o755)
     host = socket.gethostname().split(".")[0]
     configuration = home / "slurm.conf"
     configuration.write_text(CONFIGURATION.format(home=home, host=host, ports=free_ports()))
@@ -141,19 +148,46 @@ def test_a_failed_job_leaves_its_verdict_and_the_fleet_counts_it(
     assert verdict.read_text().startswith("ROOT CAUSE   rank_exception")
     assert "rank 1" in verdict.read_text()
     submit(cluster, logs, "#!/bin/sh\necho step 1 loss 2.5\necho training finished\n")
-    env = {**cluster, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    done = subprocess.run(
-        [OPS / "exclude.sh", str(logs)],
-        cwd=tmp_path,
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with chat() as server:
+        more = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "UNHANG_NOTIFY": server.url}
+        done = subprocess.run(
+            [OPS / "exclude.sh", str(logs)],
+            cwd=tmp_path,
+            env={**cluster, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("2 jobs, 1 failed")
     assert "rank_exception" in done.stdout
     assert (tmp_path / "bad-nodes.txt").read_text() == ""
+    ((_, _, told_people),) = server.heard
+    assert f"{failed}: rank_exception" in str(told_people["failures"])
+
+
+def test_the_prolog_drains_a_host_that_cannot_run_the_job(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    """The job does not start there; where the host is well again jobs run."""
+    ill, out = Path(cluster["SLURM_CONF"]).with_name("ill"), tmp_path / "out"
+    ill.touch()
+    try:
+        words = ["sbatch", "--parsable", "--requeue", f"--output={out}", "--wrap=echo well"]
+        job = told(cluster, *words).strip()
+        wait(lambda: "drain" in told(cluster, "sinfo", "--noheader", "--format=%t"), "a drain")
+        assert "nothere7" in told(
+            cluster, "sinfo", "--noheader", "--list-reasons", "--format=%200E"
+        )
+    finally:
+        ill.unlink()
+    assert "well" not in (out.read_text() if out.exists() else "")
+    told(cluster, "scancel", job)  # Slurm would try again after two minutes
+    host = socket.gethostname().split(".")[0]
+    told(cluster, "scontrol", "update", f"nodename={host}", "state=resume")
+    (tmp_path / "logs").mkdir()
+    again = submit(cluster, tmp_path / "logs", "#!/bin/sh\necho well\n")
+    assert (tmp_path / "logs" / f"slurm-{again}.out").read_text() == "well\n"
 
 
 def test_the_epilog_never_fails(cluster: dict[str, str], tmp_path: Path) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Sequence
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from unhang.commands.output import Target, with_form, with_target
 from unhang.errors import UsageError
+
+if TYPE_CHECKING:
+    from unhang.model.fleet import Fleet
+    from unhang.notify import NotifyTarget
 
 
 @click.command(name="fleet")
@@ -41,6 +49,13 @@ from unhang.errors import UsageError
     help="Who reads: local, or the workers of a Ray cluster (ray, ray://HOST:PORT).",
 )
 @click.option("--exclude-file", metavar="FILE", help="Write the hosts where failures recur.")
+@click.option(
+    "--notify",
+    multiple=True,
+    metavar="URL",
+    help="Report jobs that failed since the last survey, and the hosts to exclude, to a webhook,"
+    " Slack, Feishu, DingTalk, WeCom or OpenTelemetry.",
+)
 @click.option("--parquet", metavar="FILE", help="Write a row for each job (extra `fleet`).")
 @with_form("terminal", "json", "markdown", "html", prints="the summary")
 @with_target
@@ -53,6 +68,7 @@ def command(
     processes: int | None,
     engine: str,
     exclude_file: str | None,
+    notify: tuple[str, ...],
     parquet: str | None,
     form: str,
     to: Target,
@@ -71,8 +87,10 @@ def command(
     """
     from unhang.api import fleet
     from unhang.commands.progress import ReadingProgress
+    from unhang.notify import read_targets
     from unhang.reporters.fleet import render_fleet
 
+    targets = read_targets(notify)  # now, and not after an hour of reading
     with ReadingProgress(words=lambda done, of: f"judging {done} of {of} jobs") as progress:
         found = fleet(
             *roots,
@@ -89,9 +107,41 @@ def command(
             Path(exclude_file).write_text(hosts, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {exclude_file}: {error.strerror}") from error
+    if targets and found.new_failures:
+        _tell(targets, found, roots, store, to.language)
     if parquet is not None:
         from unhang.surveying.parquet import write_parquet
 
         write_parquet(Path(store, "jobs.jsonl"), Path(parquet))
     to.write(partial(render_fleet, found, form))
     return 0
+
+
+def _tell(
+    targets: Sequence[NotifyTarget],
+    found: Fleet,
+    roots: tuple[str, ...],
+    store: str,
+    language: str,
+) -> None:
+    """Send what is new; what does not arrive is said on stderr, and the survey stands."""
+    from unhang.model.provenance import Message
+    from unhang.notify import Alert, send
+    from unhang.reporters.catalogue import write
+    from unhang.reporters.fleet import news_of
+
+    news = news_of(found, language)
+    alert = Alert(
+        kind="jobs_failed",
+        at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        run=", ".join(roots),
+        host=socket.gethostname(),
+        summary=news.summary,
+        failures=news.failures,
+        exclude=tuple(host.name for host in found.hosts),
+        folder=str(Path(store).resolve()),
+    )
+    for delivery in send(targets, alert, language=language):
+        if delivery.failure is not None:
+            values = {"target": delivery.target, "why": delivery.failure}
+            click.echo(write(Message(key="lost.not_told", values=values), language), err=True)

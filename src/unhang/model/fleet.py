@@ -112,6 +112,7 @@ class Fleet:
         by: what a host's exposure is counted in: "hours" where every job tells them, else "jobs".
         hosts_tested: hosts that took part in any job.
         settings_tested: values of settings that some jobs had and others had not.
+        new_failures: names of jobs that failed, and had not, or not so, at the last survey.
     """
 
     jobs: tuple[JobRecord, ...]
@@ -124,3 +125,4 @@ class Fleet:
     settings: tuple[Recurrence, ...]
     settings_tested: int
     problems: tuple[Problem, ...] = ()
+    new_failures: tuple[str, ...] = ()

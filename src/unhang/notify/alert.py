@@ -15,19 +15,22 @@ _VALUE_LIMIT = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """Something of a run that people want to know at once.
+    """Something of a run, or of many jobs, that people want to know at once.
 
     Attributes:
-        kind: as in `events.jsonl`: `hang_confirmed`, `captured`, `resumed`, `aborted`, `exited`.
+        kind: as in `events.jsonl`: `hang_confirmed`, `captured`, `resumed`, `aborted`, `exited`;
+            `jobs_failed` of many jobs.
         at: ISO 8601 with zone.
-        run: what the run is called.
-        host: where the agent runs.
+        run: what the run is called, or the folders of many jobs.
+        host: where it is noticed.
         summary: one sentence, in the language of the reader.
         culprits: ranks that hold the others up.
         phase: what they were in (`save`), or None.
         since_s: how long it has lasted.
         cause: the root cause, or None while there is none.
         folder: the run folder or the bundle, where the rest is to be found.
+        failures: jobs that failed, each with its reason.
+        exclude: hosts at which failures recur.
     """
 
     kind: str
@@ -40,6 +43,8 @@ class Alert:
     since_s: float | None = None
     cause: str | None = None
     folder: str | None = None
+    failures: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +77,8 @@ def _facts(alert: Alert, language: str) -> Iterator[tuple[str, str]]:
         ("phase", alert.phase),
         ("since", alert.since_s),
         ("cause", alert.cause),
+        *(("failure", failure) for failure in alert.failures),
+        ("exclude", ",".join(alert.exclude) or None),
         ("host", alert.host),
         ("at", alert.at),
         ("folder", alert.folder),

@@ -31,6 +31,7 @@ _SEVERITIES = {
     "stall_suspected": (13, "WARN"),
     "hang_confirmed": (17, "ERROR"),
     "aborted": (17, "ERROR"),
+    "jobs_failed": (17, "ERROR"),
 }
 _CALM = frozenset({"resumed", "captured", "test"})
 
@@ -86,6 +87,8 @@ def _webhook(alert: Alert, text: Text) -> Mapping[str, object]:
         "cause": alert.cause,
         "summary": alert.summary,
         "folder": alert.folder,
+        "failures": list(alert.failures),
+        "exclude": list(alert.exclude),
         "title": text.title,
         "text": text.plain,
     }
@@ -101,6 +104,7 @@ def _otlp(alert: Alert, text: Text, now_s: float) -> Mapping[str, object]:
         "unhang.since_s": alert.since_s,
         "unhang.cause": alert.cause,
         "unhang.folder": alert.folder,
+        "unhang.exclude": ",".join(alert.exclude),
     }
     record = {
         "timeUnixNano": str(int(now_s * 1_000_000_000)),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
 from unhang.model.fleet import Fleet, JobRecord, Recurrence
@@ -20,6 +20,7 @@ from unhang.reporters.tables import table
 SCHEMA = "unhang.fleet/1"
 _MOST_JOBS, _MOST_JOBS_OF_A_PAGE = 10, 500
 _MOST_WEEKS = 12
+_MOST_NEWS = 5
 
 _Part: TypeAlias = "str | list[tuple[str, ...]]"
 """A line, or a table whose first row is its head."""
@@ -34,6 +35,19 @@ def render_fleet(fleet: Fleet, form: str, style: Style = PLAIN) -> str:
     if form == "html":
         return summary.page()
     return "\n".join(summary.lines(style, markdown=form == "markdown"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What is new since the last survey, in words: a sentence, and a line for each failed job."""
+
+    summary: str
+    failures: tuple[str, ...]
+
+
+def news_of(fleet: Fleet, language: str) -> News:
+    """Put the new failures into words, the latest first."""
+    return _Summary(fleet, language).news()
 
 
 class _Summary:
@@ -100,8 +114,7 @@ class _Summary:
         if fleet.settings_tested:
             found = self._recurring("settings", fleet.settings, fleet.settings_tested)
             yield "settings", list(found)
-        failed = [job for job in fleet.jobs if job.failed or job.error]
-        failed.sort(key=lambda job: -(job.started or 0.0))
+        failed = _latest_first(job for job in fleet.jobs if job.failed or job.error)
         if failed:
             titles = (self._words("column_job"), self._words("column_verdict"))
             more = [self._words("more", count=len(failed) - most)] if len(failed) > most else []
@@ -109,6 +122,20 @@ class _Summary:
                 "latest",
                 [[titles, *((_short(j.name), self._said(j)) for j in failed[:most])], *more],
             )
+
+    def news(self) -> News:
+        """What people are told who do not ask."""
+        fleet = self._fleet
+        new = _latest_first(job for job in fleet.jobs if job.name in set(fleet.new_failures))
+        told = [
+            self._words("failure", job=_short(job.name), verdict=self._said(job))
+            for job in new[:_MOST_NEWS]
+        ]
+        if len(new) > _MOST_NEWS:
+            told.append(self._words("more_failures", count=len(new) - _MOST_NEWS))
+        failed = sum(job.failed for job in fleet.jobs)
+        summary = self._words("new", new=len(new), jobs=len(fleet.jobs), failed=failed)
+        return News(summary=summary, failures=tuple(told))
 
     def _said(self, job: JobRecord) -> str:
         if job.error:
@@ -148,6 +175,10 @@ class _Summary:
         if kind == "hosts":
             names = ",".join(one_line(one.name) for one in found)
             yield self._words("exclude", names=names)
+
+
+def _latest_first(jobs: Iterable[JobRecord]) -> list[JobRecord]:
+    return sorted(jobs, key=lambda job: -(job.started or 0.0))
 
 
 def _short(name: str) -> str:

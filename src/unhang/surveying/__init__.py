@@ -43,6 +43,7 @@ def survey(
     """
     jobs, problems = find_jobs(roots, depth)
     with Store(store) as kept:
+        known = kept.failures()
         fresh = [job for job in jobs if not kept.holds(job)]
         progress(len(jobs) - len(fresh), len(jobs))
         for done, record in enumerate(judge_jobs(fresh, judge, engine), start=1):
@@ -65,4 +66,5 @@ def survey(
         settings=settings.found,
         settings_tested=settings.tested,
         problems=tuple(problems),
+        new_failures=tuple(r.name for r in records if r.failed and (r.name, r.cause) not in known),
     )

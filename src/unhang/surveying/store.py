@@ -46,6 +46,10 @@ class Store:
         """Whether the job is known as it is now."""
         return job.fingerprint in self._records
 
+    def failures(self) -> frozenset[tuple[str, str | None]]:
+        """Name and cause of each job that is known to have failed."""
+        return frozenset((r.name, r.cause) for r in self._records.values() if r.failed)
+
     def add(self, record: JobRecord) -> None:
         """Keep a record."""
         self._records[record.fingerprint] = record

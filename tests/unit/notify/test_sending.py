@@ -3,11 +3,10 @@
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from support.chat import OK, Reply, Server, chat
 from unhang.model.ids import Rank
 from unhang.notify import Alert, Delivery, read_targets, send, tell
 from unhang.notify.sending import TRIES, deliver
@@ -22,45 +21,12 @@ ALERT = Alert(
     summary="rank 1 sleeps",
     culprits=frozenset({Rank(1)}),
 )
-Reply = tuple[int, str, dict[str, str]]
-OK: Reply = (200, '{"errcode": 0, "code": 0}', {})
-
-
-@dataclass
-class Server:
-    """A chat on this machine: answers as told, and remembers."""
-
-    url: str = ""
-    replies: list[Reply] = field(default_factory=list)
-    heard: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    told = Server()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            data = self.rfile.read(int(self.headers["Content-Length"]))
-            told.heard.append((self.path, self.headers["Content-Type"], json.loads(data)))
-            code, text, headers = told.replies.pop(0) if told.replies else OK
-            self.send_response(code)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *_: object) -> None:
-            """Stay quiet."""
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=http.serve_forever, args=(0.02,))
-    thread.start()
-    told.url = f"http://127.0.0.1:{http.server_port}"
-    yield told
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    with chat() as told:
+        yield told
 
 
 def delivered(server: Server, kind: str, *replies: Reply) -> tuple[Delivery, list[float]]:

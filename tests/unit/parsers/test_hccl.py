@@ -35,3 +35,12 @@ def test_limit_and_time_stand_apart() -> None:
     found = only(CollectiveTimeout, feed(HcclParser, head, f"   Possible Cause{tail}"))
     assert found.timeout_ms == 1_800_000
     assert found.at is not None
+
+
+def test_a_second_report_ends_the_first_whose_limit_was_not_told() -> None:
+    cut = REPORT.partition(" Possible Cause")[0]
+    first, second = feed(HcclParser, cut.format(tag="AllReduce"), REPORT.format(tag="AllGather"))
+    assert isinstance(first, CollectiveTimeout)
+    assert isinstance(second, CollectiveTimeout)
+    assert (first.op, first.timeout_ms) == ("ALLREDUCE", None)
+    assert (second.op, second.timeout_ms) == ("ALLGATHER", 1_800_000)

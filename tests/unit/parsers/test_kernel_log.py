@@ -3,8 +3,8 @@
 import pytest
 
 from support.feeding import feed, only
-from unhang.model.events import KernelEvent, KernelProblem
-from unhang.parsers.kernel_log import KernelLogParser
+from unhang.model.events import KernelEvent, KernelProblem, MemoryKillsCounted
+from unhang.parsers.kernel_log import COUNTED, KernelLogParser
 
 
 def read(text: str) -> KernelEvent:
@@ -124,3 +124,9 @@ def test_what_is_no_fault(text: str) -> None:
 def test_a_flood_is_cut() -> None:
     text = "NVRM: Xid (PCI:0000:9b:00): 119, pid={pid}, name=python3, Timeout after 6s"
     assert len(feed(KernelLogParser, *(text.format(pid=n) for n in range(50)))) == 3
+
+
+def test_an_agent_counts_the_kernel_s_kills_where_it_may_not_read_its_log() -> None:
+    told = feed(KernelLogParser, f"{COUNTED} 3")
+    assert [event.count for event in told if isinstance(event, MemoryKillsCounted)] == [3]
+    assert feed(KernelLogParser, f"{COUNTED} many") == []

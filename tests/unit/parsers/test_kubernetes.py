@@ -115,3 +115,16 @@ def test_what_is_asked_for_afterwards_is_of_its_pod_and_of_no_time() -> None:
     assert (listed.host, listed.oom, listed.told_later) == ("gpt-worker-1", True, True)
     heard = only(ProcessEnded, feed(KubernetesParser, "command terminated with exit code 137"))
     assert not heard.told_later
+
+
+def test_a_container_that_docker_says_was_killed_for_memory() -> None:
+    event = only(ProcessEnded, feed(KubernetesParser, '            "OOMKilled": true,'))
+    assert (event.oom, event.signal) == (True, 9)
+    assert feed(KubernetesParser, '            "OOMKilled": false,') == []
+
+
+def test_the_state_of_a_container_on_one_line_tells_its_code() -> None:
+    state = '{"terminated":{"exitCode":%d,"reason":"Error","startedAt":"2026-11-21T05:05:16Z"}}'
+    event = only(ProcessEnded, feed(KubernetesParser, state % 3))
+    assert event.exit_code == 3
+    assert feed(KubernetesParser, state % 0) == []

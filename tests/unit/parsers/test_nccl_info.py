@@ -140,3 +140,14 @@ def test_a_line_of_two_processes() -> None:
     assert only(InterfaceUsed, events).origin.pid == 1
     # The host of a glued header cannot be told from the text before it.
     assert only(CommunicatorStage, events).origin.pid == 2
+
+
+def test_how_ranks_lie_on_nodes() -> None:
+    text = (
+        "node1:4711:4790 [3] NCCL INFO comm 0x55d1 rank 11 nRanks 16 nNodes 2 localRanks 8"
+        " localRank 3 MNNVL 0"
+    )
+    stages = [e for e in feed(NcclInfoParser, text) if isinstance(e, CommunicatorStage)]
+    assert [(e.stage, e.comm_rank, e.size, e.device) for e in stages] == [
+        (InitStage.LAID_OUT, 11, 16, 3)
+    ]

@@ -343,3 +343,8 @@ def test_texts_without_the_header_of_a_warning(text: str, reason: NcclReason) ->
 )
 def test_an_attempt_that_may_still_succeed_is_no_failure(text: str) -> None:
     assert feed(NcclWarnParser, text) == []
+
+
+def test_a_warning_that_somebody_quotes_is_none() -> None:
+    quoted = "misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer n2<51>"
+    assert feed(NcclWarnParser, f"if you see '{HEAD}{quoted}', look at n2") == []

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import unhang
+from support.chat import chat
 from unhang.commands import invoke
 from unhang.engine.gather import Gathered
 from unhang.engine.shards import Engine
@@ -172,6 +173,51 @@ def test_the_command(
         assert "gpu_oom" in text
     assert invoke(["fleet", str(logs / "gone")]) == 2
     assert "is not a folder" in capsys.readouterr().err
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("lang", "title"), [("en", "unhang: jobs failed in "), ("zh", "中有作业失败")]
+)
+def test_people_are_told_new_failures_once_and_no_secret(
+    logs: Path, lang: str, title: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Three jobs have failed, then nothing, then two more, one of them with a key in its words."""
+    key = "hf_" + "Qw7Zk3Tn9Lm2Xc5Vb8Rd4Gh6Js1Fp0YaEu"
+    words = ["fleet", str(logs), "--store", str(tmp_path / "s"), "--processes", "1", "--lang", lang]
+    with chat() as server:
+        monkeypatch.setenv("UNHANG_NOTIFY", f"{server.url}/hook")
+        assert invoke(words) == invoke(words) == 0
+        (logs / "slurm-107.out").write_text(OOM.format(day=4, host="node7", rank=5))
+        raised = f"[rank2]: Traceback (most recent call last):\n[rank2]: ValueError: token {key}\n"
+        (logs / "slurm-108.out").write_text(raised)
+        assert invoke(words) == 0
+    first, second = (body for _, _, body in server.heard)
+    assert title in str(first["title"])
+    assert (first["schema"], first["kind"]) == ("unhang.alert/1", "jobs_failed")
+    names = [
+        [str(line)[:3] for line in told["failures"]]  # type: ignore[attr-defined]
+        for told in (first, second)
+    ]
+    assert names == [["100", "101", "102"], ["107", "108"]]
+    assert "node7" in str(second["failures"])
+    assert "ValueError" in str(second["text"])
+    assert key not in json.dumps(second)
+
+
+@pytest.mark.process
+def test_a_message_that_does_not_arrive_is_told_and_harms_nothing(
+    logs: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store = str(tmp_path / "s")
+    with chat() as server:
+        server.replies.append((404, "no such hook", {}))
+        words = ["fleet", str(logs), "--store", store, "--lang", "en", "--notify", server.url]
+        assert invoke(words) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("6 jobs, 3 failed")
+    assert "webhook (127.0.0.1) could not be notified (HTTP 404" in shown.err
+    assert invoke(["fleet", str(logs), "--store", store, "--notify", "nowhere"]) == 2
 
 
 @pytest.mark.process  # reads with DuckDB, which forks

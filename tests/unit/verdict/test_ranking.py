@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
+
 from support.builders import at, ended, incident, source, timeout
+from support.crashes import killed_by_kernel, raised, work
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Outcome
 from unhang.model.events import (
+    Event,
     ExceptionKind,
     Finished,
     HoldUp,
@@ -16,6 +20,7 @@ from unhang.model.events import (
     WatchdogAborted,
     WorldSeen,
 )
+from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.provenance import Message, Origin
@@ -51,6 +56,14 @@ def test_proof_beats_support() -> None:
     )
     assert found.outcome is Outcome.CAUSE
     assert found.cause is Cause.DESYNC
+
+
+def test_a_call_that_nobody_signs_is_told_without_ranks() -> None:
+    unsigned = rank(incident(replace(timeout(3), group_rank=None)), [])
+    assert unsigned.summary == Message(
+        key="summary.undetermined_unnamed", values={"op": "ALLREDUCE"}
+    )
+    assert rank(incident(timeout(3, global_rank=3)), []).summary.key == "summary.undetermined_call"
 
 
 def test_hints_alone_never_make_a_verdict() -> None:
@@ -167,6 +180,50 @@ def test_what_was_seen_while_the_job_ran_outweighs_what_is_read_afterwards() -> 
     by_watch = finding(None, Strength.SUPPORTS, culprits=frozenset({Rank(1)}))
     found = rank(incident(watched(Stage.SUSPECTED, 1)), [by_lines, by_watch])
     assert (found.outcome, found.cause, set(found.culprits)) == (Outcome.LOCATED, None, {1})
+
+
+def test_who_it_was_stays_of_trouble_that_a_watched_job_outlived() -> None:
+    """It worked long after; only what the watch saw still names a rank, and no cause."""
+    steps = [work(step, rank=0, line=10 + step) for step in range(LONG_AT_WORK + 2)]
+    lived: list[Event] = [raised(0, line=1), *steps]
+    findings = [
+        finding(None, Strength.PROVES, culprits=frozenset({Rank(1)})),
+        finding(Cause.RANK_EXCEPTION, Strength.PROVES, culprits=frozenset({Rank(0)})),
+    ]
+    found = rank(incident(*lived, watched(Stage.WATCHED)), findings)
+    assert (found.outcome, found.cause, set(found.culprits)) == (Outcome.LOCATED, None, {1})
+    found = rank(incident(*lived), findings)
+    assert (found.outcome, found.cause) == (Outcome.UNDETERMINED, None)
+
+
+@pytest.mark.parametrize(
+    ("cause", "outcome"),
+    [(Cause.HOST_OOM, Outcome.UNDETERMINED), (Cause.GPU_HARDWARE, Outcome.CAUSE)],
+)
+def test_another_program_of_the_host_ends_no_job_that_is_at_work(
+    cause: Cause, outcome: Outcome
+) -> None:
+    """The kernel killed some process; a GPU may be ill without a word in the job's own log."""
+    job = incident(killed_by_kernel(9, "other", when=9), *(work(n, line=n) for n in range(1, 6)))
+    assert rank(job, [finding(cause, Strength.PROVES)]).outcome is outcome
+
+
+@pytest.mark.parametrize(("accused", "outcome"), [(1, Outcome.CAUSE), (2, Outcome.UNDETERMINED)])
+def test_what_the_watch_confirmed_outweighs_what_it_suspected(
+    accused: int, outcome: Outcome
+) -> None:
+    job = incident(watched(Stage.SUSPECTED, 2), watched(Stage.CONFIRMED, 1))
+    told = finding(Cause.UNEVEN_WORK, Strength.SUPPORTS, culprits=frozenset({Rank(accused)}))
+    assert rank(job, [told]).outcome is outcome
+
+
+@pytest.mark.parametrize(("strength", "said"), [(Strength.SUPPORTS, True), (Strength.HINTS, False)])
+def test_what_is_known_of_a_wait_is_said_where_nobody_can_be_named(
+    strength: Strength, said: bool
+) -> None:
+    found = rank(incident(timeout(0)), [finding(None, strength)])
+    assert found.outcome is Outcome.UNDETERMINED
+    assert (found.summary == Message(key="claim")) is said
 
 
 def test_what_proves_a_cause_by_itself_stays() -> None:

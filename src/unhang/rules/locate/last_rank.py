@@ -37,7 +37,7 @@ from unhang.model.ids import Rank, RankSpans
 from unhang.model.incident import Call, Manner
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing
-from unhang.rules.shared import order
+from unhang.rules.shared import order, speakers
 from unhang.waitgraph import matching
 
 _LEAST_WORLD = 3
@@ -116,18 +116,10 @@ def _is_one_call(incident: Incident, call: Call) -> bool:
 def _sign_of_life(incident: Incident, alarm: CollectiveTimeout, rank: Rank) -> Event | None:
     """What the rank printed, or its launcher of it, after the others had begun to give up."""
     for signal in incident.all(DumpSignal):
-        if signal.reason is not DumpReason.OWN and _speaker(signal) == rank:
+        if signal.reason is not DumpReason.OWN and speakers.of_dump(signal) == rank:
             return signal
     closed = (f for f in incident.failures if f.rank == rank and f.manner is Manner.CLOSED)
     for failure in closed:
         return failure.events[0]
     later = (e for e in incident.events if e.origin.rank == rank and order.is_before(alarm, e))
     return next(later, None)
-
-
-def _speaker(signal: DumpSignal) -> Rank | None:
-    if signal.origin.rank is not None:
-        return signal.origin.rank
-    default = signal.group is not None and signal.group.is_default
-    known = default and signal.group_rank is not None
-    return Rank(int(signal.group_rank or 0)) if known else None

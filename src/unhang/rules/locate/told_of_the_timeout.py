@@ -27,25 +27,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.events import DumpReason, DumpSignal
-from unhang.model.ids import Rank
 from unhang.model.rule import Fact, Finding, Incident, Strength, rule, say
+from unhang.rules.shared import speakers
 
 
 @rule("LOC004", "rank-told-of-the-timeout", needs={Fact.TIMEOUTS, Fact.STATUS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one hint that names all such ranks."""
     waiting = incident.gave_up
-    alarmed = {_rank(s) for s in incident.all(DumpSignal) if s.reason is DumpReason.OWN}
+    alarmed = {speakers.of_dump(s) for s in incident.all(DumpSignal) if s.reason is DumpReason.OWN}
     told = [
         s
         for s in incident.all(DumpSignal)
         if s.reason is not DumpReason.OWN
-        and _rank(s) is not None
-        and _rank(s) not in waiting | alarmed
+        and speakers.of_dump(s) is not None
+        and speakers.of_dump(s) not in waiting | alarmed
     ]
     if not told or not (incident.calls or alarmed):
         return
-    ranks = frozenset(rank for s in told if (rank := _rank(s)) is not None)
+    ranks = frozenset(rank for s in told if (rank := speakers.of_dump(s)) is not None)
     yield check.finding(
         Strength.HINTS,
         claim=say(
@@ -62,12 +62,3 @@ def check(incident: Incident) -> Iterator[Finding]:
         at=told[0].at,
         evidence=told,
     )
-
-
-def _rank(signal: DumpSignal) -> Rank | None:
-    """The global rank that dumps."""
-    if signal.origin.rank is not None:
-        return signal.origin.rank
-    if signal.group is not None and signal.group.is_default and signal.group_rank is not None:
-        return Rank(int(signal.group_rank))
-    return None

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from unhang.model.events import CommunicatorStage, NcclFailure, NcclReason, WorldSeen
+from unhang.model.events import CommunicatorStage, DumpSignal, NcclFailure, NcclReason, WorldSeen
 from unhang.model.events.base import Seen
 from unhang.model.host_lists import short_host
 from unhang.model.ids import NO_RANKS, Rank, Ranks, RankSpans
@@ -44,6 +44,15 @@ def rank_of(incident: Incident, event: Seen) -> Rank | None:
     }
     owners |= _members(incident, origin)
     return next(iter(owners)) if len(owners) == 1 else None
+
+
+def of_dump(signal: DumpSignal) -> Rank | None:
+    """The global rank that dumps, by its prefix or as a member of the group of all ranks."""
+    if signal.origin.rank is not None:
+        return signal.origin.rank
+    if signal.group is not None and signal.group.is_default and signal.group_rank is not None:
+        return Rank(int(signal.group_rank))
+    return None
 
 
 def _members(incident: Incident, origin: Origin) -> set[Rank]:

@@ -9,6 +9,7 @@ import pytest
 
 from support.builders import incident, timeout
 from support.crashes import gone, raised
+from support.job_text import judge_text
 from unhang.api import diagnose
 from unhang.model.causes import Cause
 from unhang.model.events import ExceptionKind, Reporter
@@ -74,6 +75,22 @@ def test_a_write_that_failed_does_not_tell_that_a_disk_is_full(
     assert found.culprits == {1}
     assert "is full" not in text
     assert ("trouble with the storage" in text) is kernel
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+def test_without_a_rank_nobody_is_named(kernel: bool) -> None:
+    storage = "[Mon Mar 11 08:12:31 2024] nfs: server st-3 not responding, timed out"
+    (finding,) = judge_text(
+        check,
+        "Traceback (most recent call last):",
+        '  File "/w/fit.py", line 40, in <module>',
+        "    torch.save(state, path)",
+        "RuntimeError: [enforce fail at inline_container.cc:595] . unexpected pos 640 vs 532",
+        **({"dmesg.txt": storage + "\n"} if kernel else {}),
+    )
+    assert finding.culprits == frozenset()
+    ending = "claim_storage_nobody" if kernel else "claim_refused_nobody"
+    assert finding.claim.key == f"CRA007.{ending}"
 
 
 def test_other_exceptions_are_not_its_business() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from support.builders import incident, source, timeout
-from support.crashes import gone, stopped
+from support.crashes import gone, killed_by_kernel, stopped
 from unhang.model.causes import Cause
-from unhang.model.events import Event, Reporter
+from unhang.model.events import Event, KernelProblem, Reporter
 from unhang.model.finding import Finding, Strength
 from unhang.rules.crash.process_crashed import check
 
@@ -25,6 +25,12 @@ def test_a_segmentation_fault() -> None:
     finding = only(gone(3, signal=11), *(gone(r, signal=15) for r in (0, 1, 2)))
     assert (finding.cause, finding.strength) == (Cause.RANK_CRASH, Strength.SUPPORTS)
     assert finding.culprits == {3}
+
+
+def test_a_signal_without_a_name_is_told_by_its_number() -> None:
+    fault = replace(killed_by_kernel(41), problem=KernelProblem.SEGFAULT)
+    finding = only(gone(3, signal=40, pid=41, line=2), fault)
+    assert "signal 40" in finding.claim.values.values()
 
 
 def test_all_crash_at_once() -> None:

@@ -87,6 +87,23 @@ def test_what_no_error_names_is_a_hint(line: str, suspect: Suspect) -> None:
     assert (finding.strength, finding.culprit_hosts) == (Strength.HINTS, frozenset())
 
 
+@pytest.mark.parametrize(
+    ("at", "strength"),
+    [
+        ("2026-11-21 01:30:00", Strength.SUPPORTS),  # without a zone: any
+        ("2026-11-24 01:30:00", Strength.HINTS),  # in no zone is that within a day
+        ("", Strength.HINTS),  # nobody knows when
+    ],
+)
+def test_the_time_of_the_error_decides_whether_the_check_speaks_of_it(
+    at: str, strength: Strength
+) -> None:
+    *_, finding = judge_text(
+        CHECK_FOUND_FAULT, failed(at=at).strip(), **{"check.json": report(lossy("node2"))}
+    )
+    assert finding.strength is strength
+
+
 def test_a_link_is_named_where_both_ends_are() -> None:
     check = report(lossy(link=("node0", "node2")))
     _, finding = judge_text(CHECK_FOUND_FAULT, failed(), **{"check.json": check})

@@ -44,6 +44,13 @@ class TestKernelXid:
         assert (finding.cause, finding.strength) == (Cause.GPU_HARDWARE, Strength.PROVES)
         assert finding.culprit_hosts == {"gpu-07"}
 
+    def test_other_faults_of_the_host_are_a_hint(self) -> None:
+        line = (
+            "Nov 21 01:25:01 gpu-07 kernel: pcieport 0000:9b:00.0: AER: Uncorrectable (Fatal) error"
+        )
+        (finding,) = judge_text(KERNEL_XID, line)
+        assert (finding.cause, finding.strength) == (Cause.GPU_HARDWARE, Strength.HINTS)
+
     def test_a_clean_up_counts_as_the_xid_before_it(self) -> None:
         line = xid(45, "pid=1, name=python3, Ch 00000001 caused by previous Xid 145")
         (finding,) = judge_text(KERNEL_XID, line)
@@ -157,6 +164,17 @@ class TestKernelFault:
         far = ("step 1",) * 20
         (finding,) = judge_text(KERNEL_FAULT, end, *far, why, "Aborted (core dumped)")
         assert finding.strength is Strength.HINTS
+
+    def test_what_nccl_tells_of_a_kernel_supports(self) -> None:
+        line = warn("Cuda failure 'an illegal memory access was encountered'")
+        (finding,) = judge_text(KERNEL_FAULT, line, timed_out(0))
+        assert finding.strength is Strength.SUPPORTS
+
+    def test_an_error_without_a_name_inside_the_watchdog_supports(self) -> None:
+        line = ILLEGAL.format(rank=2, minute=20)
+        line = line.replace("an illegal memory access was encountered", "a new kind of error")
+        (finding,) = judge_text(KERNEL_FAULT, line, timed_out(0))
+        assert finding.strength is Strength.SUPPORTS
 
     def test_all_ranks_alike_are_not_guilty(self) -> None:
         (finding,) = judge_text(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.builders import DEFAULT_PG, incident, status, timeout
 from support.steps import DATA_GROUP, TENSOR_GROUP, dump
 from unhang.model.events import CollectiveTimeout, DumpReason
@@ -18,6 +20,7 @@ def test_counters_below_the_call() -> None:
     (finding,) = check(found)
     assert (finding.cause, finding.strength) == (None, Strength.PROVES)
     assert finding.culprits == {3}
+    assert (finding.claim.values["op"], finding.claim.values["seq"]) == ("ALLREDUCE", 9)
 
 
 def test_counters_of_a_dump_on_another_ranks_signal() -> None:
@@ -39,6 +42,21 @@ def test_the_few_in_an_earlier_call() -> None:
 
 def test_the_many_in_an_earlier_call_are_not_behind() -> None:
     assert list(check(incident(waits(0, 5), waits(1, 5), waits(2, 9)))) == []
+
+
+def test_as_many_in_an_earlier_call_as_in_a_later_one_are_not_behind() -> None:
+    assert list(check(incident(waits(0, 5), waits(1, 9)))) == []
+
+
+@pytest.mark.parametrize("op", ["SEND", "RECV"])
+def test_a_pair_counts_for_itself_and_leaves_nobody_behind(op: str) -> None:
+    found = incident(waits(0, 9, op), waits(1, 9, op), status(3, 8, 8, 7))
+    assert list(check(found)) == []
+
+
+def test_a_call_without_a_number_leaves_nobody_behind() -> None:
+    alarms = (timeout(rank, None, group=DEFAULT_PG, global_rank=rank) for rank in (0, 1))
+    assert list(check(incident(*alarms, status(3, 8, 8, 7)))) == []
 
 
 def test_receivers_of_a_broadcast_are_not_behind_its_root() -> None:

@@ -139,6 +139,17 @@ class TestGlooMesh:
         (finding,) = judge_text(GLOO_MESH, text)
         assert finding.strength is Strength.PROVES
 
+    def test_on_one_host_loopback_is_right(self) -> None:
+        text = self.TEXT.format(remote="127.0.0.1", local="127.0.0.1").replace("size=16", "size=2")
+        ranks = [
+            info(f"comm 0x7f{r} rank {r} nranks 2 cudaDev {r} nvmlDev {r} busId {r}000 commId 0x9"
+                 " - Init COMPLETE", pid=40 + r, device=r) for r in (0, 1)
+        ]  # fmt: skip
+        (finding,) = judge_text(GLOO_MESH, text, *ranks)
+        assert finding.strength is Strength.HINTS
+        assert finding.against is not None
+        assert finding.against.key == "NET003.against_one_host"
+
     def test_another_address_supports_it(self) -> None:
         (finding,) = judge_text(GLOO_MESH, self.TEXT.format(remote="10.0.0.7", local="10.0.0.5"))
         assert finding.strength is Strength.SUPPORTS
