@@ -98,6 +98,10 @@ class Job:
         """Whether a key is set under just this name."""
         return plain(key) in self._held
 
+    def holding(self, key: re.Pattern[str]) -> dict[str, str]:
+        """The settings whose whole key matches."""
+        return {name: value for name, value in self._held.items() if key.fullmatch(name)}
+
     def names(self, program: str) -> bool:
         """Whether a setting of the job is, or is called after, that program."""
         word = re.compile(rf"(?<![^\W_]){re.escape(program)}(?![^\W_])")

@@ -74,7 +74,7 @@ _BY_STOP: Mapping[StopKind, tuple[Cure, ...]] = {
     StopKind.HANGUP: (Cure.KEEP_SESSION, Cure.SAVE_OFTEN),
     StopKind.INTERRUPT: (Cure.SAVE_OFTEN, Cure.KEEP_SESSION),
     StopKind.CANCELLED: (Cure.SAVE_OFTEN, Cure.LONGER_LIMIT),
-    StopKind.PREEMPTED: (Cure.SAVE_OFTEN, Cure.LONGER_LIMIT),
+    StopKind.PREEMPTED: (Cure.SAVE_OFTEN, Cure.REQUEUE),
     StopKind.EVICTED: (Cure.SAVE_OFTEN, Cure.MORE_HOST_MEMORY),
     StopKind.REMOVED: (Cure.SAVE_OFTEN,),
     StopKind.NODE_FAILED: (Cure.SAVE_OFTEN, Cure.EXCLUDE_NODE),
@@ -84,6 +84,9 @@ _BY_STOP: Mapping[StopKind, tuple[Cure, ...]] = {
 
 _PHASE_FIRST = frozenset({Cause.GPU_OOM, Cause.HOST_OOM})
 """Where running out in a phase points at the phase before anything else."""
+
+_TRAINS = frozenset({Cure.SMALLER_BATCH, Cure.RECOMPUTE})
+"""They shrink a step of training: an evaluation holds no gradients, and has its own batch."""
 
 _PHASE_LAST = frozenset({Cause.TIMEOUT_SHORT, Cause.DESYNC})
 _SAVES = frozenset({Cure.SHARDED_SAVE, Cure.ASYNC_SAVE, Cure.SMALLER_SAVE})
@@ -115,6 +118,7 @@ def plan(case: RemedyContext) -> tuple[Cure, ...]:
     own = None if case.phase is None else _BY_PHASE.get(case.phase)
     if own is Cure.EVAL_SMALLER and case.cause in _PHASE_FIRST:
         own = Cure.EVAL_LESS_MEMORY
+        cures = tuple(c for c in cures if c not in _TRAINS)
     if own is not None and case.cause in _PHASE_FIRST:
         cures = (own, *cures)
     if own is not None and case.cause in _PHASE_LAST:
@@ -123,6 +127,8 @@ def plan(case: RemedyContext) -> tuple[Cure, ...]:
         cures = (*(cure for cure in cures if cure not in PROBES), own, *rarely, *probes)
     if case.cause is Cause.GPU_OOM and _shared_gpu(case):
         cures = (Cure.SHARED_GPU, *cures)
+    if case.cause is Cause.GPU_OOM and _crowded_out(case):
+        cures = (Cure.SHARED_GPU,)
     return tuple(dict.fromkeys(cures))
 
 
@@ -131,6 +137,14 @@ def _of_rank(case: RemedyContext) -> tuple[Cure, ...]:
     own = None if case.phase is None else _BY_PHASE.get(case.phase)
     memory = (Cure.MORE_HOST_MEMORY, Cure.FEWER_LOADERS) if killed_silently(case) else ()
     return (*memory, Cure.LOOK_AT_RANK, *(() if own is None else (own,)))
+
+
+def _crowded_out(case: RemedyContext) -> bool:
+    """Other processes held more of the GPU than the one that failed: it cannot shrink enough."""
+    return any(
+        fault.own_bytes is not None and (fault.other_process_bytes or 0) > fault.own_bytes
+        for fault in case.incident.all(DeviceFault)
+    )
 
 
 def _shared_gpu(case: RemedyContext) -> bool:

@@ -116,12 +116,20 @@ def test_every_pod_of_the_job_gets_more_memory(tmp_path: Path) -> None:
         ("set_device", "swift sft --device_map auto --a 1", "swift sft --a 1"),
         ("set_device", "train --a 1 \\\n  --device-map=balanced", "train --a 1"),
         ("set_device", "A=(\n  --device_map auto\n  --a 1\n)", "A=(\n  --a 1\n)"),
-        ("stop_together", "srun python t.py", "srun --kill-on-bad-exit=1 python t.py"),
     ],
 )
 def test_the_launch_script_is_changed(tmp_path: Path, remedy: str, before: str, after: str) -> None:
     head = "#!/bin/bash\n"
     assert fixed(tmp_path, "run.sh", f"{head}{before}\n", remedy) == f"{head}{after}\n"
+
+
+def test_what_cures_nothing_is_written_on_request_only(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("#!/bin/bash\nsrun python t.py\n")
+    with pytest.raises(UsageError, match="--fix 1"):
+        unhang.fix([str(path)], verdict("stop_together"))
+    done = unhang.fix([str(path)], verdict("stop_together"), fixes=[1])
+    assert done.after == "#!/bin/bash\nsrun --kill-on-bad-exit=1 python t.py\n"
 
 
 def test_the_limit_of_the_service_that_trains_is_doubled(tmp_path: Path) -> None:
