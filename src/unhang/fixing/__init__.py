@@ -94,8 +94,8 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
     done: Rewrite | None = None
     for number, fix in enumerate(fixes, start=1):
         try:
-            _refuse_probe(fix, number)
             changed = _edit(job, fix)
+            _refuse_probe(fix, number)
         except Refusal as refusal:
             passed.append(SkippedFix(number=number, fix=fix, reason=str(refusal)))
             continue

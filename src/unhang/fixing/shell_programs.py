@@ -102,7 +102,8 @@ def _is_fork(given: Sequence[str], parts: Sequence[AcceptedKeys], flag: str) -> 
     """Whether a program takes most of its flags from a framework, so also what each release has."""
     flags = [w.removeprefix("--").partition("=")[0] for w in given if w.startswith("--")]
     known = sum(any(name in part.releases for part in parts) for name in flags)
-    ever = any(set(part.releases.get(flag, ())) == set(part.read) for part in parts)
+    wanted = flag.removeprefix("--")
+    ever = any(set(part.releases.get(wanted, ())) == set(part.read) for part in parts)
     return ever and known >= _MANY and known * 5 >= len(flags) * 4
 
 

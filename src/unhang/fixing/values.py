@@ -23,8 +23,12 @@ from unhang.settings import find_framework, frameworks
 from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
 
-_RESUMES = re.compile(r"(?:.*[._])?(?:resume\w*|load_checkpoint\w*|resume_mode)")
-_NOTHING = frozenset({"null", "none", "false", "no", "disable", "~"})
+_RESUME = r"(?:\w*[._])?(?:resume\w*|load_checkpoint\w*)"
+_NOTHING = r"(?:null|~|none|false|no|disable)"
+_RESUMES = re.compile(rf"(?:.*\.)?{_RESUME}")
+_RESUMES_NOT = re.compile(
+    rf"(?im)(?<![^\s.-]){_RESUME}(?::[ \t]*{_NOTHING}?(?=[ \t]*(?:#.*)?$)|={_NOTHING}(?=\s|$))"
+)
 
 
 def computed(
@@ -59,10 +63,13 @@ def refuse_unresumed(fix: Fix, job: Job) -> None:
     Raises:
         Refusal: with the setting that says so.
     """
-    told = job.holding(_RESUMES) if fix.remedy == "save_often" else {}
-    for key, value in told.items():
-        if value.lower() in _NOTHING:
-            raise Refusal(f"`{key}` is {value}: nothing would resume from what is saved more often")
+    if fix.remedy != "save_often" or any(job.holding(_RESUMES).values()):
+        return
+    for held in job.documents:
+        if (said := _RESUMES_NOT.search(held.file.text)) is not None:
+            raise Refusal(
+                f"`{said[0].strip()}`: nothing would resume from what is saved more often"
+            )
 
 
 def for_older(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> Fix:

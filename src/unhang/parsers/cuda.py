@@ -56,7 +56,7 @@ class CudaParser(LineParser, name="cuda"):
     """Parser of CUDA errors."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[Origin, DeviceProblem, bool], int] = {}
+        self._said: dict[tuple[Origin, DeviceProblem, bool, bool], int] = {}
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the fault on this line, unless the same speaker has said it often enough."""
@@ -65,7 +65,7 @@ class CudaParser(LineParser, name="cuda"):
         fault = _memory(line) or _asserted(line) or _error(line)
         if fault is None:
             return
-        key = (fault.origin, fault.problem, fault.in_watchdog)
+        key = (fault.origin, fault.problem, fault.in_watchdog, fault.warning)
         self._said[key] = self._said.get(key, 0) + 1
         if self._said[key] <= _KEPT_PER_PROBLEM:
             yield fault

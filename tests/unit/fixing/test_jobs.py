@@ -546,3 +546,47 @@ def test_a_key_of_deepspeed_under_its_other_name(tmp_path: Path) -> None:
     asked = fix("axolotl", "json", json.dumps(patch), "sharded_save")
     (path,) = write(tmp_path, ds__json=text)
     assert unhang.fix(path, verdict(asked)).after == text.replace("true", "false")
+
+
+@pytest.mark.parametrize(
+    ("resumes", "written"), [("null", False), ("None  # later", False), ("auto", True)]
+)
+def test_more_checkpoints_help_only_who_resumes(
+    tmp_path: Path, resumes: str, written: bool
+) -> None:
+    text = f"trainer:\n  save_freq: 20\n  resume_from_path: {resumes}\n"
+    (path,) = write(tmp_path, ppo__yaml=text)
+    often = verdict(fix("verl", "hydra", "trainer.save_freq=10", "save_often"))
+    if written:
+        assert "save_freq: 5" in unhang.fix(path, often).after
+        return
+    with pytest.raises(UsageError, match="nothing would resume"):
+        unhang.fix(path, often)
+
+
+def test_the_last_save_is_not_made_beside_training(tmp_path: Path) -> None:
+    text = "srun tune run full_finetune_distributed --config a.yaml epochs={n}\n"
+    beside = verdict(fix("torchtune", "hydra", "enable_async_checkpointing=true", "async_save"))
+    (path,) = write(tmp_path, job__sh=text.format(n=1))
+    with pytest.raises(UsageError, match="the only save is the last one"):
+        unhang.fix(path, beside)
+    (path,) = write(tmp_path, job__sh=text.format(n=3))
+    assert "enable_async_checkpointing=true" in unhang.fix(path, beside).after
+
+
+def test_a_fork_keeps_what_every_release_has(tmp_path: Path) -> None:
+    flags = " ".join(
+        f"--{name} 1"
+        for name in (
+            *("train-data", "val-data", "batch-size", "warmup", "epochs", "lr", "precision"),
+            *("workers", "model", "name", "report-to", "save-frequency"),
+        )
+    )
+    rarely = verdict(
+        fix("open_clip", "cli", "--val-frequency 0 --zeroshot-frequency 0", "eval_rarely")
+    )
+    (path,) = write(tmp_path, run__sh=f"torchrun -m training.main {flags} --my-loss 1\n")
+    assert "--zeroshot-frequency 0" in unhang.fix(path, rarely).after
+    (path,) = write(tmp_path, run__sh="torchrun -m training.main --lr 1 --my-loss 1\n")
+    with pytest.raises(UsageError, match="does not know"):
+        unhang.fix(path, rarely)
