@@ -26,10 +26,11 @@ from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.values import computed, refuse_older
+from unhang.fixing.values import computed, for_older, refuse_unresumed
 from unhang.fixing.verdict import read_fixes
 from unhang.model.diagnosis import Diagnosis, Fix
 from unhang.model.rewrite import ChangedFile, Rewrite, SkippedFix
+from unhang.remedies.cures import PROBES, Cure
 
 __all__ = ["rewrite"]
 
@@ -41,6 +42,9 @@ _NATIVE = {
     Spelling.VARIABLE: Language.SHELL,
 }
 """Where a setting is written that stands nowhere yet."""
+
+
+_ON_REQUEST = frozenset({*(cure.value for cure in PROBES), Cure.STOP_TOGETHER.value})
 
 
 class _How(TypedDict):
@@ -91,6 +95,7 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
     for number, fix in enumerate(fixes, start=1):
         try:
             changed = _edit(job, fix)
+            _refuse_probe(fix, number)
         except Refusal as refusal:
             passed.append(SkippedFix(number=number, fix=fix, reason=str(refusal)))
             continue
@@ -105,6 +110,12 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
         return done
     reasons = "; ".join(f"fix {p.number} ({p.fix.where}): {p.reason}" for p in passed)
     raise UsageError(f"{_names(job)} cannot take any fix of the verdict. {reasons}")
+
+
+def _refuse_probe(fix: Fix, number: int) -> None:
+    """What only finds out more, or ends a job sooner, is no cure: it is written on request."""
+    if fix.remedy in _ON_REQUEST:
+        raise Refusal(f"it cures nothing by itself: `--fix {number}` writes it")
 
 
 def _files(before: Job, after: Job) -> tuple[ChangedFile, ...]:
@@ -134,7 +145,9 @@ def _edit(job: Job, fix: Fix) -> Job:
     if launched is not None:
         return launched
     requests = read_requested_settings(fix)
-    refuse_older(fix, requests, job, nested=True)
+    refuse_unresumed(fix, job)
+    fix = for_older(fix, requests, job)
+    requests = read_requested_settings(fix)
     for request in requests:
         _check_some_place(job, fix, request)
     for request in computed(fix, requests, job):

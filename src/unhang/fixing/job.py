@@ -40,6 +40,7 @@ _MENTION = re.compile(r"(?<![\w./-])[\w./-]{0,255}\w\.(?:json|ya?ml|toml|py)\b")
 _MORE_WORDS = re.compile(r"\"?\$\{?(?:[@*]|\w*(?:ARG|OPT|FLAG|EXTRA)\w*)", re.IGNORECASE)
 """A variable that holds further options, not the value of the one before it."""
 _OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_]\w*(?:\.\w+)+)=(.*)", re.DOTALL)
+_OFF = frozenset({"null", "none", "false", "no", "disable", "~", ""})
 _MOST_BESIDE = 8
 _SHELL = frozenset({Language.SHELL, Language.DOCKERFILE})
 
@@ -97,6 +98,14 @@ class Job:
     def holds(self, key: str) -> bool:
         """Whether a key is set under just this name."""
         return plain(key) in self._held
+
+    def holding(self, key: re.Pattern[str]) -> dict[str, str]:
+        """The settings in force whose whole key matches, but for those that turn it off."""
+        return {
+            name: value
+            for name, value in self._held.items()
+            if key.fullmatch(name) and value.lower() not in _OFF
+        }
 
     def names(self, program: str) -> bool:
         """Whether a setting of the job is, or is called after, that program."""

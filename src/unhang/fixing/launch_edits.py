@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from unhang.fixing import container_memory, device_maps
+from unhang.fixing import batch_scripts, container_memory, device_maps, process_counts, rewording
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Job
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import read_commands
-from unhang.linting.slurm import early_expansions
 from unhang.model.diagnosis import Fix
 
 Edit = Callable[[str, Fix], "str | None"]
@@ -28,18 +27,14 @@ _INTERFACES = re.compile(
     re.MULTILINE,
 )
 _LOCAL = re.compile(r"(?:docker|lo|veth|virbr|br-|cni|flannel|cali|tunl)\w*")
-_TIME = re.compile(
-    r"^(?P<head>#SBATCH\s+(?:.*\s)?(?:--time[= ]|-t\s*))(?P<value>[\d:-]+)", re.MULTILINE
+_MISSING = re.compile(r"^# No interface is called (\S+)\.$", re.MULTILINE)
+_NODE_ADDRESS = re.compile(
+    r"^(?P<indent>[ \t]*)(?:export[ \t]+)?(?P<name>VLLM_HOST_IP|(?:HOST|NODE|LOCAL)_IP)=[^\r\n]*",
+    re.MULTILINE,
 )
-_MEMORY = re.compile(r"^(?P<head>#SBATCH\s+(?:.*\s)?--mem[= ])(?P<value>\w+)", re.MULTILINE)
-_EXCLUDE = re.compile(
-    r"^(?P<head>#SBATCH\s+(?:.*\s)?(?:--exclude[= ]|-x\s*))(?P<value>\S+)", re.MULTILINE
-)
-_PORT = re.compile(r"^(?P<head>\s*export\s+MASTER_PORT=)(?P<value>[\"']?\d+[\"']?)", re.MULTILINE)
 _MACHINE = "machine_rank"
 _SAME_ON_MACHINES = ("main_process_ip", "main_process_port", "num_machines", "num_processes")
 """What `accelerate launch` reads from the file of each machine, and must be one for all."""
-_HOSTS = re.compile(r"--exclude=(\S+)")
 
 
 def edit_launch(job: Job, fix: Fix) -> Job | None:
@@ -50,11 +45,15 @@ def edit_launch(job: Job, fix: Fix) -> Job | None:
     """
     if fix.remedy == "one_endpoint" and (agreed := _one_address(job)) is not None:
         return agreed
+    if fix.remedy == "fewer_processes":
+        return process_counts.fewer(job)
     edits = _EDITS.get(fix.remedy, {})
+    changed = job
     reasons: list[str] = []
     for held in job.documents:
         edit = edits.get(held.file.language)
-        if edit is None or held.owner is None:
+        everywhere = fix.remedy in _EVERYWHERE
+        if edit is None or held.owner is None or (everywhere and held.within is not None):
             continue
         try:
             text = edit(held.file.text, fix)
@@ -62,7 +61,11 @@ def edit_launch(job: Job, fix: Fix) -> Job | None:
             reasons.append(f"{held.file.path}: {refusal}")
             continue
         if text is not None and text != held.file.text:
-            return job.with_text(held, text)
+            changed = changed.with_text(held, text)
+            if not everywhere:
+                return changed
+    if changed is not job:
+        return changed
     if reasons:
         raise Refusal("; ".join(reasons))
     return None
@@ -99,16 +102,29 @@ def _one_address(job: Job) -> Job | None:
     return None if changed is job else changed
 
 
-def _interface(text: str, _: Fix) -> str | None:
-    """Interfaces that reach no other host, out of a list that names them."""
+def _interface(text: str, fix: Fix) -> str | None:
+    """Interfaces that reach no other host, or do not exist, out of a list that names them.
+
+    Gloo, which found none by itself, is told the one that has the address that a script gives to
+    its node.
+    """
+    told = _MISSING.search(fix.patch)
+    missing = None if told is None else told[1]
 
     def better(match: re.Match[str]) -> str:
-        return match["head"] + _reaching(match["value"]) + match["tail"]
+        return match["head"] + _reaching(match["value"], missing) + match["tail"]
 
-    return _INTERFACES.sub(better, text)
+    text = _INTERFACES.sub(better, text)
+    own = _NODE_ADDRESS.search(text)
+    if "# Gloo could not resolve" in fix.patch and own and "GLOO_SOCKET_IFNAME" not in text:
+        by_address = f"""awk -v a="${own["name"]}/" 'index($4, a) == 1 {{print $2}}'"""
+        line = f"export GLOO_SOCKET_IFNAME=$(ip -o -4 address | {by_address})"
+        newline = "\r\n" if "\r\n" in text else "\n"
+        text = f"{text[: own.end()]}{newline}{own['indent']}{line}{text[own.end() :]}"
+    return text
 
 
-def _reaching(value: str) -> str:
+def _reaching(value: str, missing: str | None = None) -> str:
     """Without what reaches no other host; where nothing is left, all but those.
 
     >>> _reaching("docker0,bond0"), _reaching("^docker0"), _reaching("lo"), _reaching("=eth0")
@@ -118,86 +134,10 @@ def _reaching(value: str) -> str:
     names = value.removeprefix(sign).split(",")
     if sign == "^":
         return value if "lo" in names else f"{value},lo"
+    if value == missing:
+        return "^docker0,lo"
     kept = [name for name in names if _LOCAL.fullmatch(name.partition(":")[0]) is None]
     return sign + ",".join(kept) if kept else "^docker0,lo"
-
-
-def _time(text: str, _: Fix) -> str | None:
-    """Twice the time."""
-    match = _TIME.search(text)
-    if match is None:
-        return None
-    minutes = _minutes(match["value"])
-    if minutes is None:
-        raise Refusal(f"`--time={match['value']}` is not a plain time")
-    days, rest = divmod(minutes * 2, 24 * 60)
-    new = f"{days}-{rest // 60:02d}:{rest % 60:02d}:00"
-    return _put(text, match, new)
-
-
-def _minutes(text: str) -> int | None:
-    """Slurm's minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]]."""
-    days, sign, rest = text.rpartition("-")
-    try:
-        parts = [int(part) for part in rest.split(":")]
-        if sign:
-            hours, minutes, *_ = [*parts, 0, 0]
-            return int(days) * 1_440 + hours * 60 + minutes
-        if len(parts) == len(("hours", "minutes", "seconds")):
-            return parts[0] * 60 + parts[1]
-        return parts[0]
-    except ValueError:
-        return None
-
-
-def _host_memory(text: str, _: Fix) -> str | None:
-    """All memory of the node."""
-    match = _MEMORY.search(text)
-    if match is None:
-        return None
-    if match["value"] == "0":
-        raise Refusal("`--mem=0` already asks for all memory of the node")
-    return _put(text, match, "0")
-
-
-def _exclude(text: str, fix: Fix) -> str | None:
-    hosts = _HOSTS.search(fix.patch)
-    if hosts is None or "#SBATCH" not in text:
-        return None
-    match = _EXCLUDE.search(text)
-    if match is None:
-        first = text.index("#SBATCH")
-        end = text.find("\n", first)
-        newline = "\r\n" if "\r\n" in text else "\n"
-        at = len(text) if end < 0 else end - (newline == "\r\n")
-        return f"{text[:at]}{newline}#SBATCH --exclude={hosts[1]}{text[at:]}"
-    present = match["value"].strip("\"'").split(",")
-    new = [host for host in hosts[1].split(",") if host not in present]
-    if not new:
-        raise Refusal(f"`--exclude` already names {hosts[1]}")
-    return _put(text, match, ",".join([*present, *new]))
-
-
-def _each_task(text: str, _: Fix) -> str | None:
-    """Leave the variables of a task to the shell that the task runs."""
-    early = list(early_expansions(text)) if "#SBATCH" in text else []
-    bare = [e.name for e in early if not e.quoted]
-    if bare:
-        raise Refusal(
-            f"the batch script expands ${bare[0]} for all nodes: start the command by"
-            f" srun bash -c '… ${bare[0]} …', so that each node takes its own"
-        )
-    for found in reversed(early):
-        text = f"{text[: found.start]}\\{text[found.start :]}"
-    return text if early else None
-
-
-def _free_port(text: str, _: Fix) -> str | None:
-    """One of the job's own; only where Slurm gives every node the same number."""
-    match = _PORT.search(text)
-    if match is None or "#SBATCH" not in text:
-        return None
-    return _put(text, match, "$((20000 + SLURM_JOB_ID % 20000))")
 
 
 def _rendezvous(text: str, _: Fix) -> str | None:
@@ -224,9 +164,8 @@ def _together(text: str, _: Fix) -> str | None:
     return f"{text[:at]} --kill-on-bad-exit=1{text[at:]}"
 
 
-def _put(text: str, match: re.Match[str], new: str) -> str:
-    return text[: match.start("value")] + new + text[match.end("value") :]
-
+_EVERYWHERE = frozenset({"interface"})
+"""What every script of a job must say: each node runs its own."""
 
 _EDITS: Mapping[str, Mapping[Language, Edit]] = {
     "more_shm": {
@@ -239,10 +178,16 @@ _EDITS: Mapping[str, Mapping[Language, Edit]] = {
         Language.YAML: _interface,
         Language.DOCKERFILE: _interface,
     },
-    "longer_limit": {Language.SHELL: _time},
+    "longer_limit": {Language.SHELL: batch_scripts.time},
+    "requeue": {Language.SHELL: batch_scripts.requeue},
+    "unused_parameters": {
+        Language.SHELL: rewording.reworded,
+        Language.YAML: rewording.reworded,
+    },
     "more_host_memory": {
         Language.SHELL: lambda text, fix: (
-            _host_memory(text, fix) or container_memory.more_memory_of_docker(text, fix)
+            batch_scripts.host_memory(text, fix)
+            or container_memory.more_memory_of_docker(text, fix)
         ),
         Language.YAML: container_memory.more_memory_in_yaml,
     },
@@ -251,9 +196,9 @@ _EDITS: Mapping[str, Mapping[Language, Edit]] = {
         Language.YAML: device_maps.in_yaml,
         Language.CODE: device_maps.in_python,
     },
-    "exclude_node": {Language.SHELL: _exclude},
-    "one_endpoint": {Language.SHELL: _each_task},
-    "free_port": {Language.SHELL: _free_port},
+    "exclude_node": {Language.SHELL: batch_scripts.exclude},
+    "one_endpoint": {Language.SHELL: batch_scripts.first_host},
+    "free_port": {Language.SHELL: batch_scripts.free_port},
     "longer_rendezvous": {Language.SHELL: _rendezvous},
     "stop_together": {Language.SHELL: _together},
 }

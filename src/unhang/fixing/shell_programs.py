@@ -11,10 +11,14 @@ from unhang.fixing.shell_words import Command, ShellWord, read_commands
 from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.words import note_programs
 from unhang.settings import family_of, frameworks
+from unhang.settings.accepted import AcceptedKeys
 
 _RUNNERS = frozenset({"torchrun", "python", "python3"})
 _SHELLS = frozenset({"sh", "bash", "zsh"})
 _LONGEST_SHOWN = 40
+_MANY = 10
+"""Flags of a framework that no program of another kind has by chance."""
+
 _NOT_TRAINING = frozenset({"-c", "-V", "--version"})
 _ASIDE = frozenset(
     {
@@ -86,10 +90,21 @@ def refuse_own_program(text: str, command: Command, framework: str, flag: str) -
     known = frameworks()
     parts = [p for p in (known[framework].accepts if framework in known else ()) if p.flags]
     given = _given(text, command, framework, flag)
+    if _is_fork(given, parts, flag):
+        return
     for word in given if parts else ():
         name = word.removeprefix("--").partition("=")[0]
         if word.startswith("--") and not any(k.startswith(name) for p in parts for k in p.releases):
             raise Refusal(_another(text, command, f"--{name}", framework, flag))
+
+
+def _is_fork(given: Sequence[str], parts: Sequence[AcceptedKeys], flag: str) -> bool:
+    """Whether a program takes most of its flags from a framework, so also what each release has."""
+    flags = [w.removeprefix("--").partition("=")[0] for w in given if w.startswith("--")]
+    known = sum(any(name in part.releases for part in parts) for name in flags)
+    wanted = flag.removeprefix("--")
+    ever = any(set(part.releases.get(wanted, ())) == set(part.read) for part in parts)
+    return ever and known >= _MANY and known * 5 >= len(flags) * 4
 
 
 def refuse_own_overrides(text: str, command: Command, framework: str, name: str) -> None:

@@ -7,6 +7,7 @@ written that would go nowhere, the wrong way, or against another setting.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,10 +16,19 @@ from unhang.fixing.job import Job, plain
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling
 from unhang.model.diagnosis import Fix
-from unhang.remedies.recipes import Versions, knob_in, recipes_of, settings_of
+from unhang.remedies.cures import PatchLanguage
+from unhang.remedies.recipes import Versions, knob_in, nested, recipes_of, settings_of
+from unhang.remedies.syntax import write_settings
 from unhang.settings import find_framework, frameworks
 from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
+
+_RESUME = r"(?:\w*[._])?(?:resume\w*|load_checkpoint\w*)"
+_NOTHING = r"(?:null|~|none|false|no|disable)"
+_RESUMES = re.compile(rf"(?:.*\.)?{_RESUME}")
+_RESUMES_NOT = re.compile(
+    rf"(?im)(?<![^\s.-]){_RESUME}(?::[ \t]*{_NOTHING}?(?=[ \t]*(?:#.*)?$)|={_NOTHING}(?=\s|$))"
+)
 
 
 def computed(
@@ -36,7 +46,6 @@ def computed(
         return tuple(_fixed(fix, requests, job))
     framework = find_framework(fix.framework)
     assert framework is not None, "it has a recipe"
-    refuse_older(fix, requests, job)
     elsewhere = job.elsewhere(frameworks()[recipe.owner or framework.name].configured_by)
     try:
         values = settings_of(
@@ -48,31 +57,61 @@ def computed(
     return tuple(_wish(key, value, by_key, requests[0], job) for key, value in values.items())
 
 
-def refuse_older(
-    fix: Fix, requests: Sequence[RequestedSetting], job: Job, *, nested: bool = False
-) -> None:
-    """A key that only older releases read shows the release, where nothing else tells it.
-
-    Where only `nested` keys tell: no launcher has one of them for an option of its own.
+def refuse_unresumed(fix: Fix, job: Job) -> None:
+    """Refuse more checkpoints where the files say that nothing resumes from one.
 
     Raises:
-        Refusal: with the release that it shows.
+        Refusal: with the setting that says so.
+    """
+    if fix.remedy != "save_often" or any(job.holding(_RESUMES).values()):
+        return
+    for held in job.documents:
+        if (said := _RESUMES_NOT.search(held.file.text)) is not None:
+            raise Refusal(
+                f"`{said[0].strip()}`: nothing would resume from what is saved more often"
+            )
+
+
+def for_older(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> Fix:
+    """The fix as an older release writes it, where keys that only such a one reads show it.
+
+    Raises:
+        Refusal: that release has no way, or nothing would change there.
     """
     framework = find_framework(fix.framework)
+    release = _older_release(fix, requests, job)
+    if framework is None or release is None:
+        return fix
+    versions = {framework.name: release}
+    reasons = []
+    for recipe in recipes_of(framework, fix.remedy, versions) if fix.remedy else ():
+        if not recipe.changes:
+            continue
+        try:
+            values = settings_of(recipe, framework, versions, job.value, advised=False)
+        except NoChange as reason:
+            reasons.append(str(reason))
+            continue
+        form = PatchLanguage(recipe.form)
+        deep = form in (PatchLanguage.YAML, PatchLanguage.JSON)
+        patch = write_settings(form, nested(values) if deep else values)
+        return replace(fix, version=release, where=form.value, patch=patch)
+    told = f": {'; '.join(reasons)}" if reasons else ""
+    raise Refusal(f"the files are of {framework.name} {release}, which has no such setting{told}")
+
+
+def _older_release(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> str | None:
+    framework = find_framework(fix.framework)
     if framework is None or fix.version is not None:
-        return
+        return None
     for old in framework.knobs.values():
+        if old.known_in(framework.newest) is not False or not job.holds(old.key):
+            continue
         release = next((r.release for r in old.releases if r.found), old.last)
-        gone = old.known_in(framework.newest) is False and job.holds(old.key)
-        gone = gone and ("." in old.key or not nested)
-        for request in requests if gone else ():
-            knob = framework.knobs.get(request.name)
-            if knob is not None and knob.known_in(release) is False:
-                raise Refusal(
-                    f"`{old.key}` is of {framework.name} {release} or older, which has no"
-                    f" `{knob.key}`: `unhang diagnose --framework {framework.name}=={release}`"
-                    " writes it for that"
-                )
+        knobs = (framework.knobs.get(request.name) for request in requests)
+        if any(knob is not None and knob.known_in(release) is False for knob in knobs):
+            return release
+    return None
 
 
 def _merged(request: RequestedSetting, job: Job) -> RequestedSetting:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from unhang.linting.conditions import world_product
 from unhang.linting.document import SettingKind, SettingsDocument, Written
+from unhang.linting.launches import batch_script, device_counts, nodes_of_one_job
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
 from unhang.settings import frameworks
@@ -19,12 +20,22 @@ from unhang.settings.frameworks import Framework, find_knob
 from unhang.settings.knobs import same
 
 _SLOTS = re.compile(r"^[^#\s]\S*\s+slots=(\d{1,6})\b", re.MULTILINE)
+_SCHEDULERS = {"WarmupLR": "constant_with_warmup", "WarmupDecayLR": "linear"}
+"""DeepSpeed's schedulers, by what the Trainer calls them."""
+
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 
 
 def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding]:
     """Find what contradicts, in the order of the documents."""
     files = [d for d in documents if not d.running]
+    yield from nodes_of_one_job(files)
+    for document in files:
+        named = [o for pair in _pairs(files) if document in pair for o in pair if o is not document]
+        yield from batch_script(document, files)
+        if document.script:
+            configs = [o for o in named if "accelerate-yaml" in o.programs]
+            yield from device_counts(document, configs)
     for one, other in _pairs(files):
         for zero, trainer in ((one, other), (other, one)):
             started = {p for d in files if _names(d, trainer) for p in d.programs}
@@ -58,7 +69,7 @@ def _pairs(
     seen: set[frozenset[int]] = set()
     for document in documents:
         named = [other for other in documents if other is not document and _names(document, other)]
-        named = _unambiguous(document, named)
+        named = _unambiguous(document, named) or _by_file_name(document, documents)
         pairs = [(document, other) for other in named]
         pairs += [(a, b) for index, a in enumerate(named) for b in named[index + 1 :]]
         for pair in pairs:
@@ -66,6 +77,23 @@ def _pairs(
             if key not in seen:
                 seen.add(key)
                 yield pair
+
+
+def _by_file_name(
+    document: SettingsDocument, documents: Sequence[SettingsDocument]
+) -> list[SettingsDocument]:
+    """Files that a script names under folders which are not here, where one has that name."""
+    names = [_file(other).name for other in documents]
+    mentioned = {PurePosixPath(mention.strip("\"'")).name for mention in document.mentions}
+    return [
+        other
+        for other in documents
+        if other is not document
+        and document.script
+        and document.becomes is other.becomes is None
+        and _file(other).name in mentioned
+        and names.count(_file(other).name) == 1
+    ]
 
 
 def _unambiguous(
@@ -161,6 +189,7 @@ def _must_agree(
             continue
         if not _drives_trainer(trainer, ours, framework):
             continue
+        yield from _scheduler(zero, ours)
         known = any(find_knob(name, framework.mirrored_by) is not None for name in programs)
         theirs = zero.dotted or {n: w.value or "" for n, w in _plain_settings(zero).items()}
         for key, name in framework.mirrors.items():
@@ -186,6 +215,24 @@ def _must_agree(
                     },
                 ),
             )
+
+
+def _scheduler(zero: SettingsDocument, ours: Mapping[str, Written]) -> Iterator[LintFinding]:
+    """A scheduler in DeepSpeed's configuration: the Trainer then makes none of its own."""
+    theirs, written = zero.dotted.get("scheduler.type"), ours.get("lr_scheduler_type")
+    if theirs is None or written is None or written.value in (None, _SCHEDULERS.get(theirs)):
+        return
+    yield LintFinding(
+        code="CFG119",
+        severity=Severity.WARNING,
+        setting=written.name,
+        value=written.value,
+        where=written.place,
+        reason=Message(
+            key="advice.key_ignored",
+            values={"name": written.name, "other": "scheduler.type", "beside": theirs},
+        ),
+    )
 
 
 def _drives_trainer(

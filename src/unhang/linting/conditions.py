@@ -128,7 +128,7 @@ def _unaccepted_key(
     taken = [k for k in part.releases if part.takes(k, version)]
     near = difflib.get_close_matches(key, taken, n=1, cutoff=_CLOSE if part.strict else _NEAR)
     had = part.releases.get(key, ())
-    if not (part.strict or near or had):
+    if not (part.strict or near or had or part.ignores):
         return
     topic, severity = "key_unknown", Severity.ERROR
     if unread:
@@ -139,7 +139,7 @@ def _unaccepted_key(
     elif had:
         topic, severity = "key_lacking", Severity.ERROR if part.strict else Severity.WARNING
     elif not part.strict:
-        topic, severity = "key_near", Severity.WARNING
+        topic, severity = "key_near" if near else "key_unread", Severity.WARNING
     yield _finding(
         _written(document, key),
         topic,

@@ -36,6 +36,7 @@ _ALLOCATION = _PATTERNS["allocation"]
 _JAX_OOM = _PATTERNS["jax_oom"]
 _GPU = re.compile(r"GPU\s*(?P<device>\d{1,3})\b|device\s*:\s*(?P<other>\d{1,3})\b")
 _PROCESS = _PATTERNS["process"]
+_ALLOCATED = _PATTERNS["allocated"]
 _UNITS = {"b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
 
 _ASSERTED = re.compile(r"Assertion\s{0,4}[`']?(?P<what>.{0,200}?)[`']?\s{0,4}failed")
@@ -55,7 +56,7 @@ class CudaParser(LineParser, name="cuda"):
     """Parser of CUDA errors."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[Origin, DeviceProblem, bool], int] = {}
+        self._said: dict[tuple[Origin, DeviceProblem, bool, bool], int] = {}
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the fault on this line, unless the same speaker has said it often enough."""
@@ -64,7 +65,7 @@ class CudaParser(LineParser, name="cuda"):
         fault = _memory(line) or _asserted(line) or _error(line)
         if fault is None:
             return
-        key = (fault.origin, fault.problem, fault.in_watchdog)
+        key = (fault.origin, fault.problem, fault.in_watchdog, fault.warning)
         self._said[key] = self._said.get(key, 0) + 1
         if self._said[key] <= _KEPT_PER_PROBLEM:
             yield fault
@@ -84,7 +85,7 @@ def _memory(line: Line) -> DeviceFault | None:
         problem=DeviceProblem.OUT_OF_MEMORY,
         device=None if number is None else int(number),
         asked_bytes=None if asked is None else _bytes(asked["size"], asked["unit"]),
-        own_bytes=_held(rest, own=True),
+        own_bytes=_own(rest),
         other_process_bytes=_of_others(rest),
         in_watchdog=_WATCHDOG.search(line.text) is not None,
         warning=_is_warning(line),
@@ -100,23 +101,42 @@ def _is_warning(line: Line) -> bool:
 
 def _held(text: str, *, own: bool) -> int | None:
     """Memory that this process, or the largest of the others, holds on the GPU."""
-    sizes = [
+    return max(_sizes(text, own=own), default=None)
+
+
+def _sizes(text: str, *, own: bool) -> list[int]:
+    return [
         _bytes(match["size"], match["unit"])
         for match in _PROCESS.finditer(text)
         if match["who"].lower().startswith("this") is own
     ]
-    return max(sizes, default=None)
+
+
+def _own(text: str) -> int | None:
+    """Memory of the process itself: as it is told, else the least that its allocator leaves it."""
+    told = _held(text, own=True)
+    allocated = _ALLOCATED.search(text)
+    if told is not None or allocated is None:
+        return told
+    least = _bytes(allocated["size"], allocated["unit"])
+    return min((size for size in _sizes(text, own=False) if size >= least), default=None)
 
 
 def _of_others(text: str) -> int | None:
     """Memory that is surely another process's.
 
     In a container the job's own process is told by its number on the host, so that a lone
-    "Process N" may be this one; it is not where "this process" is told beside it.
+    "Process N" may be this one; it is not where "this process" is told beside it. Among several,
+    this one is the smallest that holds what PyTorch says that it has allocated.
     """
-    others = sum(not m["who"].lower().startswith("this") for m in _PROCESS.finditer(text))
-    alone = others == 1 and _held(text, own=True) is None
-    return None if alone else _held(text, own=False)
+    others = _sizes(text, own=False)
+    if _held(text, own=True) is None and others:
+        own = _own(text)
+        if own is None and len(others) == 1:
+            return None
+        if own is not None:
+            others.remove(own)
+    return max(others, default=None)
 
 
 def _bytes(size: str, unit: str) -> int:

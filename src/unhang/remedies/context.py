@@ -12,6 +12,8 @@ from unhang.model.events import (
     FrameworkSeen,
     GlooFault,
     GroupRef,
+    PhaseMark,
+    Progress,
     PythonException,
     SettingSeen,
     StackSeen,
@@ -28,6 +30,19 @@ _STORE_CAUSES = frozenset({Cause.RENDEZVOUS, Cause.DATA_SLOW, Cause.COMPILE_SLOW
 
 _DDP = ("torch/nn/parallel/distributed.py", "find_unused_parameters")
 """A frame of DistributedDataParallel, and an argument that only its constructor has."""
+
+
+_EVALUATES = frozenset(
+    {
+        *("evaluate", "evaluation_loop", "prediction_loop", "prediction_step", "eval_step"),
+        *("validate", "validation_step", "validation_loop", "run_validation", "valid_step"),
+        *("evaluate_and_print_results", "full_sort_predict"),
+    }
+)
+"""Functions of frameworks' loops in which a model is evaluated."""
+
+_TRAINS_WITHIN = frozenset({"training_step", "backward", "train_step"})
+"""Of a step of training: what calls it may evaluate, too, between steps."""
 
 
 class Sharding(enum.Enum):
@@ -74,6 +89,15 @@ class RemedyContext:
     incident: Incident
 
     @property
+    def before_training(self) -> bool:
+        """Whether data was still being prepared: a mark of that is open, and no step was made."""
+        phases = {e.phase for e in self.incident.all(PhaseMark)}
+        phases |= {e.phase for e in self.incident.all(Progress) if e.phase is not None}
+        stacks = " ".join(e.frame for e in self.incident.all(StackSeen)).lower()
+        trained = Phase.TRAIN in phases or "dataloader" in stacks
+        return Phase.DATA in phases and self.phase is Phase.DATA and not trained
+
+    @property
     def by_gloo(self) -> bool:
         """Whether all that tells of a back end names Gloo: no setting of NCCL, or of a GPU, helps.
 
@@ -100,7 +124,7 @@ def build_case(incident: Incident, diagnosis: Diagnosis) -> RemedyContext | None
         nccl=_version(incident, "nccl"),
         beside=beside | {name} if name else beside,
         strategy=_strategy(incident, beside),
-        phase=diagnosis.phase,
+        phase=diagnosis.phase or _phase_of_memory(incident, diagnosis),
         group=_group(call, stores, diagnosis.cause),
         expired_s=_expired_s(call, stores, incident.all(GlooFault)),
         work=estimate(incident, diagnosis.cause, diagnosis.phase),
@@ -108,6 +132,18 @@ def build_case(incident: Incident, diagnosis: Diagnosis) -> RemedyContext | None
         hosts=diagnosis.culprit_hosts,
         incident=incident,
     )
+
+
+def _phase_of_memory(incident: Incident, diagnosis: Diagnosis) -> Phase | None:
+    """In which phase memory ran out: by the stack of the exception, or what had begun by then."""
+    if diagnosis.cause is Cause.GPU_OOM:
+        frames = {f.function for e in incident.all(PythonException) for f in e.frames}
+        evaluates = not frames.isdisjoint(_EVALUATES) and frames.isdisjoint(_TRAINS_WITHIN)
+        return Phase.EVAL if evaluates else None
+    if diagnosis.cause is Cause.HOST_OOM:
+        begun = {p.phase for p in incident.open_phases if p.unfinished}
+        return Phase.SAVE if begun == {Phase.SAVE} else None
+    return None
 
 
 def find_framework_used(incident: Incident, diagnosis: Diagnosis) -> tuple[str | None, str | None]:

@@ -75,6 +75,8 @@ class Cure(enum.Enum):
     WARM_CACHE = "warm_cache"
     LONGER_LIMIT = "longer_limit"
     KEEP_SESSION = "keep_session"
+    REQUEUE = "requeue"
+    FEWER_PROCESSES = "fewer_processes"
     EFA_CHECK = "efa_check"
     CONSUMER_GPU = "consumer_gpu"
     DRIVER_LIBRARY = "driver_library"
@@ -146,6 +148,7 @@ WORKAROUNDS = frozenset(
         Cure.FREE_PORT,
         Cure.LONGER_RENDEZVOUS,
         Cure.SAVE_OFTEN,
+        Cure.REQUEUE,
         Cure.ONE_QUEUE,
         Cure.CONSUMER_GPU,
         Cure.RANK0_WORK,

@@ -99,6 +99,8 @@ class _FixWriter:
         """
         fitting = [r for r in recipes_of(framework, cure.value, self._versions) if self._fits(r)]
         of_phase = [r for r in fitting if r.phase is not None]
+        if cure is Cure.FASTER_DATA and self._case.before_training:
+            fitting = []  # No loader exists yet.
         for recipe in of_phase or fitting:
             try:
                 values = settings_of(recipe, framework, self._versions, self._held)

@@ -104,6 +104,17 @@ MECHANISMS = (
         cures=(Cure.GLOO_BACKEND,),
         alone=True,
     ),
+    Mechanism(
+        # DistributedDataParallel and Lightning both name the setting in the exception.
+        words=_words(r"parameters that were not used in producing (?:the )?loss"),
+        causes=frozenset({Cause.RANK_EXCEPTION, Cause.MODEL_DIVERGENCE}),
+        cures=(Cure.UNUSED_PARAMETERS,),
+    ),
+    Mechanism(
+        words=_words(r"invalid device ordinal"),
+        causes=frozenset({Cause.DEVICE_MAP, Cause.RANK_EXCEPTION}),
+        cures=(Cure.FEWER_PROCESSES,),
+    ),
     Mechanism(words=_words(r"libnvidia-ml\.so"), cures=(Cure.DRIVER_LIBRARY,), alone=True),
     Mechanism(
         words=_words(r"driver version is insufficient|driver.{0,40}too old|forward compatibility"),
@@ -163,6 +174,9 @@ def _rendezvous(case: RemedyContext, cures: tuple[Cure, ...]) -> tuple[Cure, ...
     faults = case.incident.all(StoreFault)
     problems = {fault.problem for fault in faults}
     local = any(_is_loopback(fault.host) for fault in faults)
+    if any((fault.host or "").startswith("127.0.1.") for fault in faults):
+        # How Debian's /etc/hosts gives a host its own name: no other host means this one by it.
+        return cures
     if problems & _REACHED and not problems & _UNREACHED:
         return (Cure.LATE_RANK, Cure.LONGER_RENDEZVOUS)
     if local and not problems & (_UNREACHED - {StoreProblem.CONNECT_TIMED_OUT}):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from unhang.model.causes import Cause
@@ -74,7 +75,7 @@ _BY_STOP: Mapping[StopKind, tuple[Cure, ...]] = {
     StopKind.HANGUP: (Cure.KEEP_SESSION, Cure.SAVE_OFTEN),
     StopKind.INTERRUPT: (Cure.SAVE_OFTEN, Cure.KEEP_SESSION),
     StopKind.CANCELLED: (Cure.SAVE_OFTEN, Cure.LONGER_LIMIT),
-    StopKind.PREEMPTED: (Cure.SAVE_OFTEN, Cure.LONGER_LIMIT),
+    StopKind.PREEMPTED: (Cure.SAVE_OFTEN, Cure.REQUEUE),
     StopKind.EVICTED: (Cure.SAVE_OFTEN, Cure.MORE_HOST_MEMORY),
     StopKind.REMOVED: (Cure.SAVE_OFTEN,),
     StopKind.NODE_FAILED: (Cure.SAVE_OFTEN, Cure.EXCLUDE_NODE),
@@ -85,7 +86,13 @@ _BY_STOP: Mapping[StopKind, tuple[Cure, ...]] = {
 _PHASE_FIRST = frozenset({Cause.GPU_OOM, Cause.HOST_OOM})
 """Where running out in a phase points at the phase before anything else."""
 
+_TRAINS = frozenset({Cure.SMALLER_BATCH, Cure.RECOMPUTE})
+"""They shrink a step of training: an evaluation holds no gradients, and has its own batch."""
+
 _PHASE_LAST = frozenset({Cause.TIMEOUT_SHORT, Cause.DESYNC})
+_SHARD = re.compile(r"optim_states|zero_pp_rank|\.distcp\b|__\d+_\d+\b|mp_rank_\d+")
+"""File names of checkpoints in which each rank writes its own part."""
+
 _SAVES = frozenset({Cure.SHARDED_SAVE, Cure.ASYNC_SAVE, Cure.SMALLER_SAVE})
 
 
@@ -96,6 +103,8 @@ def plan(case: RemedyContext) -> tuple[Cure, ...]:
     cures = apply(case, _PLANS[case.cause])
     if case.cause is Cause.CHECKPOINT_SLOW and case.phase is Phase.LOAD:
         cures = (Cure.LEAN_LOAD, *(c for c in cures if c not in _SAVES))
+    elif case.cause is Cause.CHECKPOINT_SLOW and _in_shards(case):
+        cures = tuple(c for c in cures if c is not Cure.SHARDED_SAVE)
     framework = find_framework(case.framework)
     if case.cause is Cause.DATA_SLOW and framework is not None and framework.data_apart:
         # What a rank waits for is its share of a batch: no setting of the data set reaches it.
@@ -113,17 +122,24 @@ def plan(case: RemedyContext) -> tuple[Cure, ...]:
     if case.cause is Cause.RENDEZVOUS and case.incident.connected_before:
         cures = (Cure.OWN_STORE,)
     own = None if case.phase is None else _BY_PHASE.get(case.phase)
-    if own is Cure.EVAL_SMALLER and case.cause in _PHASE_FIRST:
-        own = Cure.EVAL_LESS_MEMORY
-    if own is not None and case.cause in _PHASE_FIRST:
-        cures = (own, *cures)
+    if case.cause in _PHASE_FIRST:
+        return tuple(dict.fromkeys(_of_memory(case, cures, own)))
     if own is not None and case.cause in _PHASE_LAST:
         rarely = (Cure.EVAL_RARELY,) if own is Cure.EVAL_SMALLER else ()
         probes = tuple(cure for cure in cures if cure in PROBES)
         cures = (*(cure for cure in cures if cure not in PROBES), own, *rarely, *probes)
-    if case.cause is Cause.GPU_OOM and _shared_gpu(case):
-        cures = (Cure.SHARED_GPU, *cures)
     return tuple(dict.fromkeys(cures))
+
+
+def _of_memory(case: RemedyContext, cures: tuple[Cure, ...], own: Cure | None) -> tuple[Cure, ...]:
+    """Running out in a phase points at the phase first; a full GPU may be another's."""
+    if own is Cure.EVAL_SMALLER:
+        own = Cure.EVAL_LESS_MEMORY
+        cures = tuple(c for c in cures if c not in _TRAINS)
+    cures = cures if own is None else (own, *cures)
+    if case.cause is not Cause.GPU_OOM or not _shared_gpu(case):
+        return cures
+    return (Cure.SHARED_GPU,) if _crowded_out(case) else (Cure.SHARED_GPU, *cures)
 
 
 def _of_rank(case: RemedyContext) -> tuple[Cure, ...]:
@@ -131,6 +147,20 @@ def _of_rank(case: RemedyContext) -> tuple[Cure, ...]:
     own = None if case.phase is None else _BY_PHASE.get(case.phase)
     memory = (Cure.MORE_HOST_MEMORY, Cure.FEWER_LOADERS) if killed_silently(case) else ()
     return (*memory, Cure.LOOK_AT_RANK, *(() if own is None else (own,)))
+
+
+def _in_shards(case: RemedyContext) -> bool:
+    """The write under way is that of each rank's own part: nothing is gathered for it."""
+    open_saves = (p.detail for p in case.incident.open_phases if p.phase is Phase.SAVE)
+    return any(_SHARD.search(detail) for detail in open_saves)
+
+
+def _crowded_out(case: RemedyContext) -> bool:
+    """Other processes held more of the GPU than the one that failed: it cannot shrink enough."""
+    return any(
+        fault.own_bytes is not None and (fault.other_process_bytes or 0) > fault.own_bytes
+        for fault in case.incident.all(DeviceFault)
+    )
 
 
 def _shared_gpu(case: RemedyContext) -> bool:

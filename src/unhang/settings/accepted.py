@@ -17,6 +17,7 @@ class AcceptedKeys:
     Attributes:
         under: the key above them; empty = outermost.
         strict: the framework stops at a key that it does not know.
+        ignores: it reads none but these, and says nothing of others.
         flags: they are those of its program, which stops at a flag that it does not know.
         unless: keys with which the user's own code declares more.
         releases: by key, the releases read that take it.
@@ -24,6 +25,7 @@ class AcceptedKeys:
 
     under: str
     strict: bool
+    ignores: bool
     flags: bool
     unless: frozenset[str]
     releases: Mapping[str, tuple[str, ...]]
@@ -34,6 +36,7 @@ class AcceptedKeys:
         return cls(
             under=row["under"],
             strict=row.get("strict", False),
+            ignores=row.get("ignores", False),
             flags=row.get("flags", False),
             unless=frozenset(row.get("unless", ())),
             releases={

@@ -293,9 +293,6 @@ def test_a_json_that_is_not_deepspeeds_is_not_called_so(tmp_path: Path) -> None:
         unhang.fix(paths, verdict(SAVE))
 
 
-OLD_NAMES = """\
-deepspeed --module openrlhf.cli.train_sft --micro_train_batch_size 4 --zero_stage 3
-"""
 NAMED_CONFIG = """\
 srun torchrun --nnodes 4 -m torchtitan.train --module llama3 --config ${CONFIG} "$@"
 """
@@ -322,7 +319,6 @@ python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.ppo_micro_batch_size=32
 @pytest.mark.parametrize(
     ("script", "framework", "patch", "remedy", "why"),
     [
-        (OLD_NAMES, "openrlhf", "--train.micro_batch_size 4", "smaller_batch", "0.9.10 or older"),
         (
             NAMED_CONFIG,
             "torchtitan",
@@ -336,13 +332,6 @@ python3 -m verl.trainer.main_ppo actor_rollout_ref.actor.ppo_micro_batch_size=32
             "--batch-size 32 --accum-freq 2",
             "smaller_batch",
             "`--scale`, which open_clip does not know",
-        ),
-        (
-            "swift sft --batch_size 4 --gradient_accumulation_steps 8\n",
-            "ms-swift",
-            "--per_device_train_batch_size 4",
-            "smaller_batch",
-            r"`batch_size` is of ms-swift 2\.6 or older",
         ),
         ("megatron sft --model m", "ms-swift", "--save_only_model true", "", "starts megatron-sw"),
         (MADE_AS_TEXT, "megatron", "--async-save", "", r"line 3 runs a command .* as text"),
@@ -433,8 +422,32 @@ def test_a_release_is_not_read_off_the_end_of_a_newer_name(tmp_path: Path) -> No
 def test_a_nested_key_of_an_older_release_tells_the_release(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a__yaml="trainer:\n  devices: 8\nmodel:\n  micro_batch_size: 4\n")
     batch = fix("nemo", "hydra", "data.micro_batch_size=2", "smaller_batch")
-    with pytest.raises(UsageError, match=r"is of nemo 1\.99 or older"):
-        unhang.fix(path, verdict(batch))
+    assert "\n  micro_batch_size: 2\n" in unhang.fix(path, verdict(batch)).after
+
+
+@pytest.mark.parametrize(
+    ("framework", "patch", "before", "after"),
+    [
+        (
+            "ms-swift",
+            "--per_device_train_batch_size 4",
+            "swift sft --batch_size 4 --gradient_accumulation_steps 8",
+            "swift sft --batch_size 2 --gradient_accumulation_steps 16",
+        ),
+        (
+            "openrlhf",
+            "--train.micro_batch_size 4",
+            "deepspeed --module openrlhf.cli.train_sft --micro_train_batch_size 4 --zero_stage 3",
+            "deepspeed --module openrlhf.cli.train_sft --micro_train_batch_size 2 --zero_stage 3",
+        ),
+    ],
+)
+def test_the_files_tell_the_release_that_a_fix_is_written_for(
+    tmp_path: Path, framework: str, patch: str, before: str, after: str
+) -> None:
+    (path,) = write(tmp_path, run__sh=f"{before}\n")
+    smaller = verdict(fix(framework, "cli", patch, "smaller_batch"))
+    assert unhang.fix(path, smaller).after == f"{after}\n"
 
 
 def test_a_class_that_a_file_would_name_is_not_written_into_a_program(tmp_path: Path) -> None:
@@ -533,3 +546,47 @@ def test_a_key_of_deepspeed_under_its_other_name(tmp_path: Path) -> None:
     asked = fix("axolotl", "json", json.dumps(patch), "sharded_save")
     (path,) = write(tmp_path, ds__json=text)
     assert unhang.fix(path, verdict(asked)).after == text.replace("true", "false")
+
+
+@pytest.mark.parametrize(
+    ("resumes", "written"), [("null", False), ("None  # later", False), ("auto", True)]
+)
+def test_more_checkpoints_help_only_who_resumes(
+    tmp_path: Path, resumes: str, written: bool
+) -> None:
+    text = f"trainer:\n  save_freq: 20\n  resume_from_path: {resumes}\n"
+    (path,) = write(tmp_path, ppo__yaml=text)
+    often = verdict(fix("verl", "hydra", "trainer.save_freq=10", "save_often"))
+    if written:
+        assert "save_freq: 5" in unhang.fix(path, often).after
+        return
+    with pytest.raises(UsageError, match="nothing would resume"):
+        unhang.fix(path, often)
+
+
+def test_the_last_save_is_not_made_beside_training(tmp_path: Path) -> None:
+    text = "srun tune run full_finetune_distributed --config a.yaml epochs={n}\n"
+    beside = verdict(fix("torchtune", "hydra", "enable_async_checkpointing=true", "async_save"))
+    (path,) = write(tmp_path, job__sh=text.format(n=1))
+    with pytest.raises(UsageError, match="the only save is the last one"):
+        unhang.fix(path, beside)
+    (path,) = write(tmp_path, job__sh=text.format(n=3))
+    assert "enable_async_checkpointing=true" in unhang.fix(path, beside).after
+
+
+def test_a_fork_keeps_what_every_release_has(tmp_path: Path) -> None:
+    flags = " ".join(
+        f"--{name} 1"
+        for name in (
+            *("train-data", "val-data", "batch-size", "warmup", "epochs", "lr", "precision"),
+            *("workers", "model", "name", "report-to", "save-frequency"),
+        )
+    )
+    rarely = verdict(
+        fix("open_clip", "cli", "--val-frequency 0 --zeroshot-frequency 0", "eval_rarely")
+    )
+    (path,) = write(tmp_path, run__sh=f"torchrun -m training.main {flags} --my-loss 1\n")
+    assert "--zeroshot-frequency 0" in unhang.fix(path, rarely).after
+    (path,) = write(tmp_path, run__sh="torchrun -m training.main --lr 1 --my-loss 1\n")
+    with pytest.raises(UsageError, match="does not know"):
+        unhang.fix(path, rarely)

@@ -1,5 +1,6 @@
 """Cures that belong into the file that starts the job: containers, batch jobs, launch scripts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,25 @@ def test_every_pod_of_the_job_gets_more_memory(tmp_path: Path) -> None:
             "#SBATCH -N 2\nexport MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))",
         ),
         (
+            "more_host_memory",
+            "#SBATCH -N 2\nsrun python t.py",
+            "#SBATCH -N 2\n#SBATCH --mem=0\nsrun python t.py",
+        ),
+        ("more_host_memory", "#SBATCH --mem-per-cpu=4G", "#SBATCH --mem-per-cpu=8G"),
+        (
+            "one_endpoint",
+            "#SBATCH -N 2\nexport HEAD_ADDR=$(hostname -i)",
+            "#SBATCH -N 2\nexport HEAD_ADDR="
+            '$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+        ),
+        (
+            "one_endpoint",
+            '#SBATCH -N 2\nMASTER_ADDR="`hostname -I | cut -d" " -f1`"',
+            "#SBATCH -N 2\n"
+            'MASTER_ADDR="$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)"',
+        ),
+        ("requeue", "#SBATCH -N 2", "#SBATCH -N 2\n#SBATCH --requeue\n#SBATCH --open-mode=append"),
+        (
             "longer_rendezvous",
             "torchrun --rdzv-id 7 t.py --a 1",
             "torchrun --rdzv-conf join_timeout=1800,read_timeout=300 --rdzv-id 7 t.py --a 1",
@@ -116,12 +136,20 @@ def test_every_pod_of_the_job_gets_more_memory(tmp_path: Path) -> None:
         ("set_device", "swift sft --device_map auto --a 1", "swift sft --a 1"),
         ("set_device", "train --a 1 \\\n  --device-map=balanced", "train --a 1"),
         ("set_device", "A=(\n  --device_map auto\n  --a 1\n)", "A=(\n  --a 1\n)"),
-        ("stop_together", "srun python t.py", "srun --kill-on-bad-exit=1 python t.py"),
     ],
 )
 def test_the_launch_script_is_changed(tmp_path: Path, remedy: str, before: str, after: str) -> None:
     head = "#!/bin/bash\n"
     assert fixed(tmp_path, "run.sh", f"{head}{before}\n", remedy) == f"{head}{after}\n"
+
+
+def test_what_cures_nothing_is_written_on_request_only(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("#!/bin/bash\nsrun python t.py\n")
+    with pytest.raises(UsageError, match="--fix 1"):
+        unhang.fix([str(path)], verdict("stop_together"))
+    done = unhang.fix([str(path)], verdict("stop_together"), fixes=[1])
+    assert done.after == "#!/bin/bash\nsrun --kill-on-bad-exit=1 python t.py\n"
 
 
 def test_the_limit_of_the_service_that_trains_is_doubled(tmp_path: Path) -> None:
@@ -199,6 +227,8 @@ def test_hosts_are_added_to_those_that_are_excluded(tmp_path: Path) -> None:
         ("interface", "export NCCL_SOCKET_IFNAME=eth0", "by hand"),
         ("more_host_memory", "#SBATCH --mem=0", "already"),
         ("one_endpoint", "#SBATCH -N 2\nsrun run --node_rank $SLURM_NODEID", "srun bash -c '"),
+        ("requeue", "#SBATCH --no-requeue", "already says whether"),
+        ("requeue", "python t.py", "by hand"),
         ("longer_rendezvous", "torchrun --rdzv-conf a=1 --rdzv-id 1 t.py", "put join_timeout"),
     ],
 )
@@ -232,3 +262,101 @@ spec:
     )  # fmt: skip
     verdict = Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=(fix,))
     assert unhang.fix([str(path)], verdict).after == text.replace("size 8", "size 4")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("RDZV_PORT=29511\nOTHER=29512", "RDZV_PORT={own}\nOTHER=29512"),
+        ("srun run --master-port 29511 t.py", "srun run --master-port {own} t.py"),
+        ("srun run --main_process_port=29511", "srun run --main_process_port={own}"),
+    ],
+)
+def test_the_port_that_was_taken_is_changed(tmp_path: Path, before: str, after: str) -> None:
+    patch = "# Port 29511 was taken.\nexport MASTER_PORT=1"
+    head = "#!/bin/bash\n#SBATCH -N 2\n"
+    done = fixed(tmp_path, "run.sh", f"{head}{before}\n", "free_port", patch)
+    assert done == f"{head}{after.format(own='$((20000 + SLURM_JOB_ID % 20000))')}\n"
+
+
+def test_a_default_that_the_caller_overrides_is_no_port(tmp_path: Path) -> None:
+    text = "#!/bin/bash\n#SBATCH -N 2\nPORT=${PORT:-29511}\n"
+    with pytest.raises(UsageError, match="by hand"):
+        fixed(tmp_path, "run.sh", text, "free_port", "# Port 29511 was taken.")
+
+
+def test_an_interface_that_no_host_has_is_named_no_more(tmp_path: Path) -> None:
+    patch = "# No interface is called ens9.\nexport NCCL_SOCKET_IFNAME=x"
+    text = "#!/bin/bash\nexport NCCL_SOCKET_IFNAME=ens9\nexport GLOO_SOCKET_IFNAME=bond1\n"
+    after = fixed(tmp_path, "env.sh", text, "interface", patch)
+    assert after == text.replace("ens9", "^docker0,lo")
+
+
+def test_every_node_tells_gloo_the_interface_of_its_address(tmp_path: Path) -> None:
+    text = "#!/bin/bash\n  export NODE_IP=$(hostname -I | cut -f2)  # second\nray start\n"
+    files = [tmp_path / name for name in ("head.sh", "worker.sh")]
+    for file in files:
+        file.write_text(text)
+    patch = "# Gloo could not resolve the host's own name"
+    done = unhang.fix([str(file) for file in files], verdict("interface", patch))
+    for file in done.files:
+        first, second = file.after.splitlines()[1:3]
+        assert first == text.splitlines()[1]
+        assert second.startswith("  export GLOO_SOCKET_IFNAME=$(ip -o -4 address | awk")
+        assert '-v a="$NODE_IP/"' in second
+    with pytest.raises(UsageError, match="by hand"):
+        fixed(tmp_path, "again.sh", done.files[0].after, "interface", patch)
+
+
+MULTI = "distributed_type: MULTI_GPU\nnum_machines: {nodes}\nnum_processes: {count}  # all\n"
+
+
+@pytest.mark.parametrize(("nodes", "count", "wanted"), [(1, 8, 3), (2, 8, 6)])
+def test_processes_follow_the_visible_gpus(
+    tmp_path: Path, nodes: int, count: int, wanted: int
+) -> None:
+    script, config = tmp_path / "run.sh", tmp_path / "acc.yaml"
+    script.write_text("CUDA_VISIBLE_DEVICES=2,3,6 accelerate launch --config_file acc.yaml t.py\n")
+    config.write_text(MULTI.format(nodes=nodes, count=count))
+    done = unhang.fix([str(script), str(config)], verdict("fewer_processes"))
+    after = {Path(file.path).name: file.after for file in done.files}
+    assert after["acc.yaml"] == MULTI.format(nodes=nodes, count=wanted)
+    config.write_text(MULTI.format(nodes=nodes, count=wanted))
+    with pytest.raises(UsageError, match="as it should be"):
+        unhang.fix([str(script), str(config)], verdict("fewer_processes"))
+
+
+def test_processes_follow_what_the_batch_job_is_granted(tmp_path: Path) -> None:
+    text = "#!/bin/bash\n#SBATCH --gres=gpu:a100:4\nsrun torchrun --nproc_per_node {n} t.py\n"
+    after = fixed(tmp_path, "job.sh", text.format(n=8), "fewer_processes")
+    assert after == text.format(n=4)
+    with pytest.raises(UsageError, match="do not tell"):
+        fixed(tmp_path, "none.sh", "torchrun --nproc_per_node 8 t.py\n", "fewer_processes")
+
+
+def lightning(patch: str = "# by hand") -> Diagnosis:
+    made = verdict("unused_parameters", patch)
+    return replace(made, fixes=tuple(replace(f, framework="lightning") for f in made.fixes))
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("ddp.yaml", "devices: 4\nstrategy: {s}  # all\n", True),
+        ("job.sh", "srun python train.py trainer.strategy={s} trainer.devices=4\n", True),
+        ("job.sh", "srun python train.py --trainer.strategy {s}\n", True),
+        ("fsdp.yaml", "strategy: fsdp\n", False),
+        ("two.yaml", "a:\n  strategy: ddp\nb:\n  strategy: ddp\n", False),
+    ],
+)
+def test_the_strategy_that_looks_for_unused_parameters(
+    tmp_path: Path, name: str, before: str, after: bool
+) -> None:
+    path = tmp_path / name
+    path.write_text(before.replace("{s}", "ddp"))
+    if after:
+        done = unhang.fix([str(path)], lightning()).after
+        assert done == before.replace("{s}", "ddp_find_unused_parameters_true")
+        return
+    with pytest.raises(UsageError):
+        unhang.fix([str(path)], lightning())

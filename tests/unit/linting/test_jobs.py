@@ -205,3 +205,90 @@ def test_addresses_of_sarif_are_relative_to_the_folder_at_hand(
         places.append(location["artifactLocation"])
     here = {"uri": "sub/a%20b.sh", "uriBaseId": "%SRCROOT%"}
     assert places == [here, here, {"uri": (tmp_path / "outside.sh").as_uri()}]
+
+
+ACCELERATED = "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: {n}\n"
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        (4, [("num_processes", "advice.processes_many")]),
+        (3, []),
+        (2, [("num_processes", "advice.processes_few")]),
+    ],
+)
+def test_processes_against_visible_gpus(
+    tmp_path: Path, count: int, expected: list[tuple[str, str]]
+) -> None:
+    # The folder of the configuration is not here; the name is enough where one file has it.
+    script = "CUDA_VISIBLE_DEVICES=1,2,5 accelerate launch --config_file /etc/jobs/acc.yaml t.py\n"
+    texts = {"run__sh": script, "acc__yaml": ACCELERATED.format(n=count)}
+    assert found(tmp_path, **texts) == expected
+
+
+def test_processes_against_the_gpus_of_a_batch_job(tmp_path: Path) -> None:
+    text = "#SBATCH --gres=gpu:{gpus}\nsrun torchrun --nproc_per_node 4 t.py\n"
+    assert found(tmp_path, job__sh=text.format(gpus=2)) == [
+        ("--nproc_per_node", "advice.processes_many")
+    ]
+    # Nobody wrote down which of them to use.
+    assert found(tmp_path, job__sh=text.format(gpus=8)) == []
+    assert found(tmp_path, job__sh=text.replace("#SBATCH --gres=gpu:{gpus}", "#SBATCH -N 1")) == []
+
+
+NODE = """\
+NNODES=2 NODE_RANK={rank} MASTER_ADDR={address} \\
+swift sft --model m --output_dir o
+"""
+
+
+def test_the_nodes_of_a_job_name_one_address(tmp_path: Path) -> None:
+    one = NODE.format(rank=0, address="127.0.0.1")
+    two = NODE.format(rank=1, address="10.1.1.4")
+    assert ("MASTER_ADDR", "advice.node_differs") in found(tmp_path, a__sh=one, b__sh=two)
+    same = NODE.format(rank=1, address="127.0.0.1")
+    assert found(tmp_path, a__sh=one, b__sh=same) == []
+
+
+BATCH = "#!/bin/bash\n#SBATCH --nodes=2\n{line}\nsrun python t.py\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("if [ $COUNT -le 4 ]; then TP=4; fi", [("COUNT", "advice.never_set")]),
+        ("COUNT=3\nif [ $COUNT -le 4 ]; then TP=4; fi", []),
+        (': "${COUNT:=3}"\nif [ $COUNT -le 4 ]; then TP=4; fi', []),
+        ("source env.sh\nif [ $COUNT -le 4 ]; then TP=4; fi", []),
+        ("if [ $SLURM_NNODES -le 4 ]; then TP=4; fi", []),
+        ("export MASTER_ADDR=$(hostname -i)", [("MASTER_ADDR", "advice.own_address")]),
+        ("export MASTER_ADDR=$(hostname)", []),
+    ],
+)
+def test_what_a_batch_script_takes_for_granted(
+    tmp_path: Path, line: str, expected: list[tuple[str, str]]
+) -> None:
+    assert found(tmp_path, job__sh=BATCH.format(line=line)) == expected
+
+
+def test_a_scheduler_below_the_trainer(tmp_path: Path) -> None:
+    script = "deepspeed train.py --deepspeed /data/conf/ds.json --lr_scheduler_type {name}\n"
+    zero = json.dumps({**ZERO, "scheduler": {"type": "WarmupDecayLR", "params": {}}})
+    told = ("--lr_scheduler_type", "advice.key_ignored")
+    assert told in found(tmp_path, run__sh=script.format(name="cosine"), ds__json=zero)
+    assert told not in found(tmp_path, run__sh=script.format(name="linear"), ds__json=zero)
+
+
+def test_keys_that_accelerate_passes_over_in_silence(tmp_path: Path) -> None:
+    text = "compute_environment: LOCAL_MACHINE\ndeepspeed_config:\n  zero_stage: 3\n"
+    assert found(tmp_path, acc__yaml=text) == []
+    text += "  zero_optimization:\n    stage: 3\n"
+    assert found(tmp_path, acc__yaml=text) == [("zero_optimization", "advice.key_unread")]
+
+
+@pytest.mark.parametrize(("nodes", "slow"), [(1, False), (2, True)])
+def test_the_network_is_no_matter_on_one_node(tmp_path: Path, nodes: int, slow: bool) -> None:
+    text = f"#SBATCH --nodes={nodes}\nexport NCCL_IB_DISABLE=1\nsrun python t.py\n"
+    told = ("NCCL_IB_DISABLE", "advice.slow_path")
+    assert (told in found(tmp_path, job__sh=text)) is slow

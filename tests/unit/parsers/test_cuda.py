@@ -183,3 +183,28 @@ def test_an_assert_of_every_thread_is_said_a_few_times() -> None:
     events = feed(CudaParser, *lines)
     assert len(events) == 8
     assert {e.origin.rank for e in events} == {0, 1}
+
+
+@pytest.mark.parametrize(("allocated", "own", "other"), [("1.20", 2, 60), ("57.00", 60, 2)])
+def test_in_a_container_the_own_process_holds_what_it_allocated(
+    allocated: str, own: int, other: int
+) -> None:
+    event = fault(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 1 has a total "
+        "capacity of 63.00 GiB of which 20.00 MiB is free. Process 7 has 60.00 GiB memory in use. "
+        "Process 9 has 2.00 GiB memory in use. Of the allocated memory "
+        f"{allocated} GiB is allocated by PyTorch, and 1.00 MiB is reserved by PyTorch but "
+        "unallocated."
+    )
+    assert (event.own_bytes, event.other_process_bytes) == (own * GIB, other * GIB)
+
+
+def test_warnings_leave_room_for_the_error_that_ends_it() -> None:
+    lines = [
+        f"[2024-05-01 10:00:0{n},000][trainer][WARNING] - OOM: CUDA out of memory. Tried to "
+        "allocate 1.00 GiB, attempting to recover"
+        for n in range(6)
+    ]
+    text = "RuntimeError: CUDA out of memory. Tried to allocate 3.00 GiB (GPU 1; 23.69 GiB total)"
+    events = feed(CudaParser, *lines, text)
+    assert [e.asked_bytes for e in events if isinstance(e, DeviceFault)][-1] == 3 * GIB

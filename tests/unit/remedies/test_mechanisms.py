@@ -1,19 +1,31 @@
 """The mechanism decides the remedy, not the cause alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from support.builders import by, incident, source
+from support.phase_builders import bar, begun
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Fix, Outcome
 from unhang.model.events import (
+    DeviceFault,
+    DeviceProblem,
     Event,
     ExceptionKind,
+    Frame,
+    FrameworkSeen,
+    GlooFault,
+    GlooProblem,
     NcclClass,
     NcclFailure,
     NcclReason,
     ProcessEnded,
     PythonException,
     Reporter,
+    SettingSeen,
+    StopKind,
+    StopSeen,
     StoreFault,
     StoreProblem,
 )
@@ -163,3 +175,112 @@ def test_the_timeout_is_the_last_resort() -> None:
         remedies = [fix.remedy for fix in fixes(cause)]
         if "longer_timeout" in remedies or "" in remedies:
             assert remedies[-1] in ("longer_timeout", "")
+
+
+def within(*functions: str) -> PythonException:
+    frames = tuple(Frame(file="trainer.py", line=9, function=name) for name in functions)
+    return PythonException(
+        source=source(text="CUDA out of memory"), origin=by(0), kind=ExceptionKind.USER,
+        exception="OutOfMemoryError", message="CUDA out of memory", frames=frames,
+    )  # fmt: skip
+
+
+def remedies(cause: Cause, *events: Event, **fields: object) -> list[str]:
+    return [fix.remedy for fix in fixes(cause, *events, **fields)]
+
+
+def used(name: str) -> FrameworkSeen:
+    return FrameworkSeen(source=source(), origin=by(), name=name, basis="a log line")
+
+
+def test_memory_that_ran_out_in_evaluation_is_the_evaluations() -> None:
+    told = remedies(Cause.GPU_OOM, used("recbole"), within("fit", "_valid_epoch", "evaluate"))
+    assert told[0] == "eval_less_memory"
+    assert not {"smaller_batch", "recompute"} & set(told)
+    told = remedies(Cause.GPU_OOM, used("recbole"), within("fit", "evaluate", "training_step"))
+    assert told[0] == "smaller_batch"
+
+
+def full(own: int, other: int) -> DeviceFault:
+    return DeviceFault(
+        source=source(), origin=by(0), problem=DeviceProblem.OUT_OF_MEMORY,
+        own_bytes=own << 30, other_process_bytes=other << 30,
+    )  # fmt: skip
+
+
+def test_a_batch_does_not_shrink_what_another_process_holds() -> None:
+    assert remedies(Cause.GPU_OOM, full(own=2, other=70)) == ["shared_gpu"]
+    told = remedies(Cause.GPU_OOM, full(own=70, other=8))
+    assert told[0] == "shared_gpu"
+    assert len(told) > 1
+
+
+def test_loaders_do_not_help_before_there_is_one() -> None:
+    job = used("megatron")
+    data = {"phase": Phase.DATA}
+    assert "faster_data" not in remedies(Cause.DATA_SLOW, job, begun(Phase.DATA), **data)
+    trained = (begun(Phase.DATA), bar(Phase.TRAIN))
+    assert "faster_data" in remedies(Cause.DATA_SLOW, job, *trained, **data)
+
+
+def test_shards_are_not_gathered() -> None:
+    plain = begun(Phase.SAVE)
+    shard = replace(plain, detail="global_step9/zero_pp_rank_3_mp_rank_00_optim_states.pt")
+    job = used("deepspeed")
+    assert "sharded_save" in remedies(Cause.CHECKPOINT_SLOW, job, plain, phase=Phase.SAVE)
+    assert "sharded_save" not in remedies(Cause.CHECKPOINT_SLOW, job, shard, phase=Phase.SAVE)
+
+
+def test_a_kill_in_the_save_points_at_the_save() -> None:
+    job = used("axolotl")
+    assert remedies(Cause.HOST_OOM, job, begun(Phase.SAVE))[0] == "sharded_save"
+    assert remedies(Cause.HOST_OOM, job)[0] != "sharded_save"
+
+
+def test_a_preempted_job_goes_back_into_the_queue() -> None:
+    stop = StopSeen(source=source(), origin=by(), kind=StopKind.PREEMPTED)
+    told = remedies(Cause.EXTERNAL_STOP, used("verl"), stop)
+    assert "requeue" in told
+    assert "longer_limit" not in told
+
+
+@pytest.mark.parametrize(
+    ("message", "first"),
+    [
+        ("your model has parameters that were not used in producing loss", "unused_parameters"),
+        ("CUDA error: invalid device ordinal", "fewer_processes"),
+    ],
+)
+def test_what_an_exception_itself_names_comes_first(message: str, first: str) -> None:
+    told = remedies(Cause.RANK_EXCEPTION, used("lightning"), raised("RuntimeError", message))
+    assert told[0] == first
+
+
+def test_the_evidence_goes_into_the_patch() -> None:
+    taken = StoreFault(source=source(), origin=by(), problem=StoreProblem.PORT_IN_USE, port=29511)
+    (port, *_) = fixes(Cause.RENDEZVOUS, taken)
+    assert port.patch.startswith("# Port 29511 was taken.")
+    missing = replace(nccl("no socket interface found"), reason=NcclReason.NO_INTERFACE)
+    name = SettingSeen(
+        source=source(), origin=by(), name="NCCL_SOCKET_IFNAME", value="ens9", basis="nccl"
+    )
+    (interface, *_) = fixes(Cause.NET_INTERFACE, missing, name)
+    assert interface.patch.startswith("# No interface is called ens9.")
+    unresolved = GlooFault(source=source(), origin=by(), problem=GlooProblem.RESOLVE_FAILED)
+    (interface, *_) = fixes(Cause.NET_INTERFACE, unresolved)
+    assert interface.patch.startswith("# Gloo could not resolve")
+
+
+def test_what_is_set_already_is_not_proposed() -> None:
+    value = "expandable_segments:True"
+    seen = SettingSeen(
+        source=source(), origin=by(), name="PYTORCH_CUDA_ALLOC_CONF", value=value, basis="env"
+    )
+    assert "allocator" in remedies(Cause.GPU_OOM)
+    assert "allocator" not in remedies(Cause.GPU_OOM, seen)
+
+
+def test_an_address_that_debian_gives_a_host_is_no_address_for_others() -> None:
+    told = remedies(Cause.RENDEZVOUS, store(StoreProblem.CONNECT_TIMED_OUT, "127.0.1.1"))
+    assert told[0] in ("free_port", "one_endpoint")
+    assert "one_endpoint" in told

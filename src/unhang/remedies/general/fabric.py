@@ -6,8 +6,11 @@ from collections.abc import Mapping
 
 from unhang.model.events import (
     DeviceFault,
+    GlooFault,
+    GlooProblem,
     KernelEvent,
     NcclFailure,
+    NcclReason,
     PythonException,
     SettingSeen,
     StoreFault,
@@ -119,6 +122,13 @@ torchrun --nnodes "$NNODES" --nproc-per-node "$GPUS" --rdzv-id "$JOB_ID" \\
 getent hosts "$HEAD_NODE" && timeout 3 bash -c "</dev/tcp/$HEAD_NODE/29500" && echo reachable
 """
 
+_GLOO = """
+# Gloo could not resolve the host's own name, and took the loopback address. On each node, before
+# the program starts: the interface that has the address of this node.
+name=$(ip -o -4 address | awk -v a="$NODE_IP/" 'index($4, a) == 1 {print $2}')
+export GLOO_SOCKET_IFNAME="$name"
+"""
+
 _PORT = """
 # A free port, the same on every node of this job and another for the next one.
 export MASTER_PORT=$((20000 + ${SLURM_JOB_ID:-$$} % 20000))
@@ -164,10 +174,25 @@ def _fabric_manager(case: RemedyContext) -> Recipe | None:
 
 
 def _free_port(case: RemedyContext) -> Recipe | None:
-    problems = {e.problem for e in case.incident.all(StoreFault)}
-    if problems and StoreProblem.PORT_IN_USE not in problems:
+    faults = case.incident.all(StoreFault)
+    taken = [e for e in faults if e.problem is StoreProblem.PORT_IN_USE]
+    if faults and not taken:
         return None
-    return Recipe(form=PatchLanguage.SHELL, text=_PORT.strip())
+    ports = sorted({e.port for e in taken if e.port})
+    told = f"# Port {ports[0]} was taken.\n" if len(ports) == 1 else ""
+    return Recipe(form=PatchLanguage.SHELL, text=told + _PORT.strip())
+
+
+def _interface(case: RemedyContext) -> Recipe:
+    """With what the evidence says of the names in force."""
+    missing = any(e.reason is NcclReason.NO_INTERFACE for e in case.incident.all(NcclFailure))
+    names = {e.value for e in case.incident.all(SettingSeen) if e.name == "NCCL_SOCKET_IFNAME"}
+    text = _INTERFACE.strip()
+    if missing and len(names) == 1:
+        text = f"# No interface is called {names.pop()}.\n{text}"
+    if any(e.problem is GlooProblem.RESOLVE_FAILED for e in case.incident.all(GlooFault)):
+        text = f"{_GLOO.strip()}\n{text}"
+    return Recipe(form=PatchLanguage.SHELL, text=text)
 
 
 def _more_shm(case: RemedyContext) -> Recipe:
@@ -184,7 +209,7 @@ def _more_shm(case: RemedyContext) -> Recipe:
 CURES: Mapping[Cure, GeneralCure] = {
     Cure.FAST_PATH: _fast_path,
     Cure.TRANSPORT_CHECK: lambda _: Recipe(form=PatchLanguage.SHELL, text=_TRANSPORT.strip()),
-    Cure.INTERFACE: lambda _: Recipe(form=PatchLanguage.SHELL, text=_INTERFACE.strip()),
+    Cure.INTERFACE: _interface,
     Cure.MEMLOCK: _memlock,
     Cure.GID_INDEX: _gid_index,
     Cure.IB_PATIENCE: lambda _: Recipe(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from unhang.model.events import PythonException
+from unhang.model.events import PythonException, SettingSeen
 from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
 from unhang.settings import find_framework, frameworks
@@ -62,6 +62,18 @@ _LIMIT = """
 scontrol show job "$SLURM_JOB_ID" | grep -E "TimeLimit|Reason|Requeue"
 """
 
+_REQUEUE = """
+# Slurm puts a preempted job back into the queue, and adds to its log; the script must resume.
+#SBATCH --requeue
+#SBATCH --open-mode=append
+"""
+
+_PROCESSES = """
+# As many processes on a node as GPUs that they see:
+echo "${CUDA_VISIBLE_DEVICES:-all}"; nvidia-smi -L
+# torchrun --nproc-per-node N; accelerate launch --num_processes N (all nodes together)
+"""
+
 _SESSION = """
 tmux new-session -d -s train 'bash launch.sh > train.log 2>&1'
 # or, without tmux:
@@ -110,7 +122,8 @@ def _allocator(case: RemedyContext) -> Recipe | None:
     """Not beside engines that share memory between processes: they fail at start with it."""
     known = frameworks()
     refused = {word for name in case.beside if name in known for word in known[name].refuses}
-    if "expandable_segments" in refused:
+    seen = (e.value for e in case.incident.all(SettingSeen) if e.name.endswith("ALLOC_CONF"))
+    if "expandable_segments" in refused or any("expandable_segments:True" in v for v in seen):
         return None
     name = "PYTORCH_CUDA_ALLOC_CONF"
     if at_least(case.torch, "2.9"):
@@ -139,6 +152,8 @@ CURES: Mapping[Cure, GeneralCure] = {
     Cure.FAULT_HANDLER: lambda _: Recipe(form=PatchLanguage.SHELL, text=_CRASH.strip()),
     Cure.EXCLUDE_NODE: _exclude_node,
     Cure.LONGER_LIMIT: lambda _: Recipe(form=PatchLanguage.SHELL, text=_LIMIT.strip()),
+    Cure.REQUEUE: lambda _: Recipe(form=PatchLanguage.SHELL, text=_REQUEUE.strip()),
+    Cure.FEWER_PROCESSES: lambda _: Recipe(form=PatchLanguage.SHELL, text=_PROCESSES.strip()),
     Cure.KEEP_SESSION: lambda _: Recipe(form=PatchLanguage.SHELL, text=_SESSION.strip()),
 }
 """By cure; None where the case does not call for it."""

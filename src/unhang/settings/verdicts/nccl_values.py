@@ -55,6 +55,10 @@ def _number(given: Given) -> Iterator[SettingVerdict]:
         yield say(given, "CFG109", Severity.WARNING, "no_number")
 
 
+_BETWEEN_NODES = frozenset({"NCCL_IB_DISABLE", "NCCL_NET_GDR_LEVEL", "NCCL_PXN_DISABLE"})
+"""On one node nothing goes over the network."""
+
+
 def is_slow_path(name: str, value: str) -> bool:
     """Whether a setting takes NCCL off its fast way."""
     return value in _SLOW_PATHS.get(name, ())
@@ -143,6 +147,8 @@ def _fault_s(exponent: float) -> float:
 
 
 def _slow_path(given: Given) -> Iterator[SettingVerdict]:
+    if given.context.nodes == 1 and given.name in _BETWEEN_NODES:
+        return
     if is_slow_path(given.name, given.value):
         together = [
             n for n, v in given.context.others.items() if n != given.name and is_slow_path(n, v)
