@@ -47,7 +47,7 @@ def find_looking(tracks: Mapping[Rank, Track]) -> list[Wait]:
         return []  # before the first step some serve others, and are no part of what these prepare
     # Who has ended well may have had nothing more to do: who is still on its way counts.
     awaited = moving or {r for r in others if r in alive or others[r].failed} or set(others)
-    times = [tracks[rank].still.function_s for rank in looking]
+    times = [_since_s(tracks[rank]) for rank in looking]
     return [
         Wait(
             call=CallRef(op=tracks[min(looking)].place.place, members=frozenset(tracks)),
@@ -64,10 +64,18 @@ def _looks(track: Track) -> bool:
     """Whether a rank that sleeps in its own code has woken up there, and got no further."""
     if track.departs or track.stopped or track.beats_late or not track.beat.groups:
         return False
-    stays = track.still.function_s >= _LOOKS_S and (track.cpu_share or 0.0) < _MOSTLY_SLEEPS
+    since_s = _since_s(track)
+    stays = since_s >= _LOOKS_S and (track.cpu_share or 0.0) < _MOSTLY_SLEEPS
     at = track.place
     loops = at.looks and at.place != "" and at.doing in {Doing.CODE, Doing.WORKS}
-    return stays and loops and "switches" in track.lives(track.still.function_s)
+    return stays and loops and "switches" in track.lives(since_s)
+
+
+def _since_s(track: Track) -> float:
+    """For how long it has done no step and issued no call, whatever else it read or wrote."""
+    if track.progress_s is None:
+        return track.still.function_s
+    return max(0.0, track.beat.mono_s - track.progress_s)
 
 
 def _gave_up(track: Track, loops: Collection[str]) -> bool:

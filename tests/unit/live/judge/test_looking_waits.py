@@ -55,7 +55,8 @@ def rank(
     facts = ProcessFacts(alive=not ended, state=None if ended else "S", exit_code=exit_code)
     track = begin(ProcessReport(beat=beat, facts=facts, beats=9, beat_age_s=0.0), 0.0)
     still = track.still
-    still.function_s = still.lifeless_s = still.ended_s = still.place_s = still.calls_s = 1_800.0
+    still.lifeless_s = still.ended_s = still.place_s = still.calls_s = 1_800.0
+    track.progress_s = -1_800.0
     still.whole_s = 0.0 if woken else 1_800.0
     track.looks, track.cpu_share = 9, cpu
     if woken:
