@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from itertools import dropwhile
 
-from unhang.engine.going_on import end_of
+from unhang.engine.rereading import end_of
 from unhang.model.incident import Introduced
 from unhang.sources.artifact import Artifact
 from unhang.sources.clean import clean

@@ -45,7 +45,7 @@ def around(artifact: Artifact, line: int, length: Length | None) -> Around | Non
             stream.seek(begin)
         if end is None:
             begin, data = 0, stream.read(LARGEST)
-            end = _end_of(data, line)
+            end = end_of(data, line)
             if end is None:
                 return None
         else:
@@ -76,7 +76,7 @@ def _end_from_behind(stream: IO[bytes], line: int, length: Length) -> int | None
     return None
 
 
-def _end_of(data: bytes, line: int) -> int | None:
+def end_of(data: bytes, line: int) -> int | None:
     """Where a line ends in the beginning of an artifact."""
     end = 0
     for _ in range(line):

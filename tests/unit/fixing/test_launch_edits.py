@@ -299,8 +299,8 @@ def test_every_node_tells_gloo_the_interface_of_its_address(tmp_path: Path) -> N
         file.write_text(text)
     patch = "# Gloo could not resolve the host's own name"
     done = unhang.fix([str(file) for file in files], verdict("interface", patch))
-    for file in done.files:
-        first, second = file.after.splitlines()[1:3]
+    for changed in done.files:
+        first, second = changed.after.splitlines()[1:3]
         assert first == text.splitlines()[1]
         assert second.startswith("  export GLOO_SOCKET_IFNAME=$(ip -o -4 address | awk")
         assert '-v a="$NODE_IP/"' in second
