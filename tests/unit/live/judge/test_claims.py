@@ -11,7 +11,7 @@ from support.live_jobs import PLACES, waiting_in
 from unhang.live.judge.beat_stacks import where
 from unhang.live.judge.checkpoints import Checkpoints
 from unhang.live.judge.claim import Claim
-from unhang.live.judge.claims import find_claims
+from unhang.live.judge.claims import _beside_work, find_claims
 from unhang.live.judge.patience import Patience
 from unhang.live.judge.track import Track, begin
 from unhang.live.judge.usual_durations import UsualDurations
@@ -27,6 +27,7 @@ from unhang.live.messages.reports import (
     Raised,
 )
 from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.waits import CallRef
 from unhang.waitgraph import analyse
 
 LINK = Raised(type="RuntimeError", message="gloo: Connection closed by peer [10.0.0.1]:4711")
@@ -335,3 +336,26 @@ def test_who_was_never_seen_is_suspected_by_how_long_the_others_have_been_there(
         {1},
         stage,
     )
+
+
+def held(charge: SuspicionReason, stage: Stage, patience_s: float | None = None) -> Claim:
+    return Claim(
+        charge=charge,
+        culprits=frozenset({Rank(1)}),
+        victims=frozenset({Rank(0)}),
+        call=CallRef(),
+        waited_s=900.0,
+        stage=stage,
+        patience_s=patience_s,
+    )
+
+
+@pytest.mark.parametrize("busy", [SuspicionReason.AT_WORK, SuspicionReason.SPINNING])
+def test_beside_work_only_a_proof_confirms(busy: SuspicionReason) -> None:
+    """What merely stands may wait for the one that works; what is proved is proved."""
+    stands = held(SuspicionReason.ASLEEP, Stage.CONFIRMED, patience_s=60.0)
+    proved = held(SuspicionReason.NEVER_CAME, Stage.CONFIRMED)
+    works = held(busy, Stage.WATCHED)
+    stages = [claim.stage for claim in _beside_work([stands, proved, works])]
+    assert stages == [Stage.SUSPECTED, Stage.CONFIRMED, Stage.WATCHED]
+    assert _beside_work([stands, proved]) == [stands, proved]
