@@ -15,7 +15,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unhang.assemble.identity import Identity
-from unhang.model.events import TROUBLE, CollectiveTimeout, Event, KernelEvent, ProcessEnded
+from unhang.model.events import (
+    TROUBLE,
+    CollectiveTimeout,
+    Event,
+    KernelEvent,
+    ProcessEnded,
+    PythonException,
+)
 from unhang.model.events.lifecycle import state_of_work
 from unhang.model.ids import Rank
 from unhang.model.time import Instant
@@ -65,7 +72,22 @@ def _gap_s(later: Event, at: Instant) -> float | None:
 
 
 def date_timeouts(events: Sequence[Event], identity: Identity) -> list[Event]:
-    """Return the events, undated time-outs with the time of their process's abort."""
+    """Return the events, undated time-outs with the time of their process's abort.
+
+    What the last line of a traceback tells has the time of its first.
+    """
+    raised = {
+        (e.source.artifact, e.source.line): e.at
+        for e in events
+        if isinstance(e, PythonException) and e.at is not None
+    }
+    if raised:
+        events = [
+            replace(e, at=raised.get((e.source.artifact, e.source.line)))
+            if e.at is None and e.gave_up
+            else e
+            for e in events
+        ]
     aborts: dict[Rank, Instant] = {}
     for event in events:
         if isinstance(event, ProcessEnded) and event.signal == signal.SIGABRT:

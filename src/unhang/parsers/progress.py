@@ -10,6 +10,7 @@ Reads::
     [00:05:15] Count pairs       ███░░░░   456715 /  1304921                (indicatif)
     iteration       10/     100 | consumed samples:         2560 |          (Megatron)
     RANK 0 - EPOCH 1 BATCH 70/inf
+    [2026-09-10 08:07:41 TP0] repack weights: expert layout 22/61    (any count, by a rank, in time)
     {'loss': 1.4032, 'grad_norm': 0.8123, 'epoch': 0.12}        (no count, but training)
 
 Traps: several states of a bar, or a bar and a message, stand on one line; counts may be scaled
@@ -26,8 +27,8 @@ from unhang.model.events import Event, PhaseMark, Progress
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.model.time import Clock
-from unhang.parsers.base import LineParser, place
-from unhang.parsers.vocabulary import bars
+from unhang.parsers.base import LineParser, needles, place
+from unhang.parsers.vocabulary import bars, rank_needles
 from unhang.parsers.vocabulary.phases import phase_of_label
 from unhang.sources.line import Line
 
@@ -42,10 +43,20 @@ _LABEL_LIMIT = 80
 _LINE_LIMIT = 8000
 """The last states of a bar stand at the end of a long line."""
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_COUNTS = re.compile(
+    r"(?P<label>\b[A-Za-z]\w{2,40}(?::|(?<=ing))\s(?:[a-z_][\w-]{0,30}\s){0,6}?)"
+    r"(?P<done>\d{1,9})\s?(?:/|of)\s?(?P<total>\d{2,9})\s*(?:$|[,(\[;])"
+)
+"""`converting layer 12/61`, `repack weights: expert layout 22/61`."""
 _DATA_UNIT = re.compile(r"\b(?:examples|ex|ba)/s|s/(?:examples|ex|ba)\b")
 
 
-class ProgressParser(LineParser, name="progress", sampled=True):
+class ProgressParser(
+    LineParser,
+    name="progress",
+    needles=(*needles("progress"), *rank_needles.NEEDLES),
+    sampled=True,
+):
     """Parser of progress bars and step lines."""
 
     def feed(self, line: Line) -> Iterator[Event]:
@@ -89,6 +100,12 @@ def _steps(line: Line, text: str) -> Iterator[Event]:
             if phase is None and _MEASURED.search(before) is not None:
                 phase = Phase.EVAL
             yield _progress(line, match, f"{before}] {match['label']}:", phase)
+            return
+    if line.at is not None and (line.origin.rank, line.origin.actor) != (None, None):
+        # Who counts, and when, tells what an unknown count is worth.
+        match = _COUNTS.search(text) if "/" in text or " of " in text else None
+        if match is not None and not match["label"].lower().startswith("wait"):
+            yield _progress(line, match, match["label"].strip(" :") + ":")
             return
     if _LOGGED_LOSS.search(text) is not None and _MEASURED.search(text) is None:
         yield PhaseMark(**place(line), phase=Phase.TRAIN, edge=PhaseEdge.DURING, detail="loss")

@@ -42,6 +42,8 @@ _ASIDE = re.compile(
     r"|\s(?:-x|-e|-env|--env|--export)[ =](?:[A-Za-z_]\w*=\S*|[A-Z_]\w*\b)"
 )
 """What tells no command from another: its limit, who reads its output, what it hands on."""
+_KEPT = re.compile(r"export\s|unset\s+(?P<unset>\w+)")
+"""What the shell keeps for all later commands."""
 _LONGEST = 240
 _FARTHER = 3
 """Items by which a bar comes farther: the first may pass before anything can get stuck."""
@@ -67,13 +69,14 @@ class _Run:
 class SettingsTriedParser(
     LineParser,
     name="settings-tried",
-    needles=(*(f"{name}=" for name in trials()), "^C", "$ ", "]# "),
+    needles=(*(f"{name}=" for name in trials()), "^C", "$ ", "]# ", "~# ", "root@"),
     after=40,
 ):
     """Parser of runs with and without a setting."""
 
     def __init__(self) -> None:
         self._runs: list[_Run] = []
+        self._exported: dict[str, str] = {}
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Follow the runs, and say what words say."""
@@ -88,9 +91,14 @@ class SettingsTriedParser(
         elif prompt is not None:
             yield from self._close()
             given = f"{prompt['env']} {prompt['command']}"
-            told = frozenset((m["name"], m["value"]) for m in _SETTING.finditer(given))
+            told = {m["name"]: m["value"] for m in _SETTING.finditer(given)}
+            if (kept := _KEPT.match(prompt["command"])) is not None:
+                self._exported.pop(kept["unset"] or "", None)
+                self._exported.update(told)
+                return
+            told = self._exported | told
             command = _ASIDE.sub("", " ".join(prompt["command"].split()))
-            self._runs.append(_Run(line=line, command=command, settings=told))
+            self._runs.append(_Run(line=line, command=command, settings=frozenset(told.items())))
         elif self._runs:
             run = self._runs[-1]
             # Words after a result are on both runs, or on the one before.

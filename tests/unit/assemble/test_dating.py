@@ -7,7 +7,8 @@ import pytest
 import unhang
 from support.builders import at, ended, incident, timeout
 from support.crashes import raised
-from unhang.model.events import Event
+from support.job_text import incident_of
+from unhang.model.events import BarrierMissing, Event, PythonException
 from unhang.model.finding import Strength
 from unhang.rules.crash.rank_raised import check
 
@@ -17,6 +18,19 @@ def test_the_abort_of_a_rank_dates_its_time_out() -> None:
     (dated,) = found.timeouts
     assert dated.at is not None
     assert dated.at.seconds == at(600).seconds
+
+
+def test_the_head_of_a_traceback_dates_what_its_last_line_tells() -> None:
+    job = incident_of(
+        "[2026-09-10 08:12:48 TP2] Scheduler hit an exception: Traceback (most recent call last):",
+        '  File "/srv/run.py", line 41, in load_model',
+        "    dist.monitored_barrier(timeout=limit)",
+        "RuntimeError: Rank 2 successfully reached monitoredBarrier, but received errors while"
+        " waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank.",
+    )
+    (barrier,), (error,) = job.all(BarrierMissing), job.all(PythonException)
+    assert barrier.at == error.at
+    assert barrier.at is not None
 
 
 def test_what_has_a_time_keeps_it() -> None:

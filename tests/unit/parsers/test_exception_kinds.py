@@ -209,3 +209,27 @@ def test_a_device_that_was_waited_for_inside_a_collective() -> None:
     assert classify_exception("RuntimeError", failed, (USER, C10D)) is K.COLLECTIVE
     assert classify_exception("RuntimeError", failed, (USER,)) is K.USER
     assert classify_exception("RuntimeError", "Tensors must be contiguous", (USER, C10D)) is K.USER
+
+
+MAKES_GROUP = Frame(
+    file="/v/site-packages/torch/distributed/distributed_c10d.py",
+    line=1,
+    function="init_process_group",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ValueError", "Default process group has not been initialized, please make sure to call"),
+        ("ValueError", "trying to initialize the default process group twice!"),
+        ("RuntimeError", "Distributed package doesn't have NCCL built in"),
+        ("ValueError", "Invalid backend: 'ncll'"),
+        ("TypeError", "Expected timeout argument to be of type datetime.timedelta"),
+    ],
+)
+@pytest.mark.parametrize("frame", [C10D, MAKES_GROUP])
+def test_misuse_of_torch_distributed_is_the_programs_own(
+    name: str, message: str, frame: Frame
+) -> None:
+    assert classify_exception(name, message, [USER, frame]) is K.USER

@@ -1,8 +1,11 @@
 """Progress bars and step lines."""
 
+from dataclasses import replace
+
 import pytest
 
-from support.feeding import feed, only
+from support.builders import at
+from support.feeding import feed, line, only
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.progress import ProgressParser
@@ -187,3 +190,20 @@ def test_the_loss_of_an_evaluation_is_no_training(text: str) -> None:
 
 def test_a_healthy_sentence_is_no_progress() -> None:
     assert not feed(ProgressParser, "INFO step back: the loss: was 3, see page 1/2 of the manual")
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("post_load_weights: expert scale layout 22/61", (22, 61)),
+        ("quantizing layer 7 of 80", (7, 80)),
+        ("waiting for workers 3/16", None),
+        ("MEMBER: 3/16 of the group", None),
+        ("see docs/page 3/4", None),
+    ],
+)
+def test_what_a_rank_counts_by_the_clock(text: str, counted: tuple[int, int] | None) -> None:
+    dated = replace(line(text, rank=3), at=at(7))
+    found = [e for e in ProgressParser().feed(dated) if isinstance(e, Progress)]
+    assert [(e.done, e.total) for e in found] == ([] if counted is None else [counted])
+    assert [*ProgressParser().feed(line(text))] == []

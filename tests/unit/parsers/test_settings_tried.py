@@ -57,6 +57,22 @@ def test_a_run_that_a_limit_ended_was_stuck() -> None:
 
 
 @pytest.mark.parametrize(
+    "prompt", ["root@node1:~#", "root@node1:/srv/job#", "[root@n1 job]#", "(env) j@n:~$"]
+)
+def test_any_shell_prompts(prompt: str) -> None:
+    lines = [f"{prompt} {COMMAND}    # one call", "rank0: before all_reduce", "^C"]
+    cured = [f"{prompt} NCCL_P2P_DISABLE=1 {COMMAND}", "rank1: ok 3.1 ms"]
+    assert only(SettingTried, feed(SettingsTriedParser, *lines, *cured)).measured
+
+
+def test_what_is_exported_counts_for_the_runs_after_it() -> None:
+    before = ["$ export NCCL_P2P_DISABLE=0", f"$ {COMMAND}", "^C", "$ export NCCL_P2P_DISABLE=1"]
+    done = [f"$ {COMMAND}", "rank1: ok 3.1 ms"]
+    assert only(SettingTried, feed(SettingsTriedParser, *before, *done)).value == "1"
+    assert feed(SettingsTriedParser, *before, "$ unset NCCL_P2P_DISABLE", *done) == []
+
+
+@pytest.mark.parametrize(
     "second",
     [
         [f"$ NCCL_P2P_DISABLE=1 {COMMAND}", "rank 0: all_reduce start", "^C"],

@@ -215,6 +215,7 @@ def test_messages(text: str, problem: StoreProblem, told: dict[str, Any]) -> Non
     "text",
     [
         "    raise RendezvousTimeoutError()",
+        "ValueError: Default process group has not been initialized, please make sure to call",
         "The client socket has connected to [n1]:29500 on SocketImpl(fd=3).",
         "frame #4: c10d::TCPStore::check(std::vector<std::string> const&) + 0x188",
         "Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 8 nodes.",

@@ -207,7 +207,7 @@ class StoreProblem(enum.Enum):
     RENDEZVOUS_CLOSED = "rendezvous-closed"
     NODE_LOST = "node-lost"
     BAD_CONFIGURATION = "bad-configuration"
-    """Wrong or missing RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, or an uninitialised group."""
+    """Wrong or missing RANK, WORLD_SIZE, MASTER_ADDR or MASTER_PORT."""
 
 
 _STORE_GAVE_UP = frozenset(

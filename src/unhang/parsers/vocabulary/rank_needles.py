@@ -4,5 +4,6 @@ from __future__ import annotations
 
 NEEDLES: tuple[str, ...] = (
     *("rank ", "Rank ", "RANK ", "rank=", "RANK=", "rank: "),
-    *(f"{word}{digit}" for word in ("rank", "RANK", "Rank") for digit in range(10)),
+    # TP: servers sign by the place in the tensor-parallel group
+    *(f"{word}{digit}" for word in ("rank", "RANK", "Rank", "TP") for digit in range(10)),
 )

@@ -1,17 +1,17 @@
-"""A rank has no process group: its environment is incomplete, or it never initialized.
+"""A rank cannot make its process group: its environment is incomplete or wrong.
 
 ## What it finds
-A missing or wrong `RANK`, `WORLD_SIZE`, `MASTER_ADDR` or `MASTER_PORT`, or the use of a process
-group that was never initialized.
+A missing or wrong `RANK`, `WORLD_SIZE`, `MASTER_ADDR` or `MASTER_PORT`.
 
 ## Why it hangs
 That rank fails at once, or trains alone. The others wait for it.
 
 ## When it stays quiet
-When a rank had failed in another way before; when the job was stopped.
+When a rank had failed in another way before; when the job was stopped. A program that uses a group
+that it never made raises an exception of its own (CRA001).
 
 ## How to confirm
-Print the four variables on every rank before `init_process_group`, and whether it was called.
+Print the four variables on every rank before `init_process_group`.
 
 ## What to do
 Start with `torchrun`, `accelerate launch` or `srun` instead of `python`; do not swallow the
@@ -51,7 +51,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield check.finding(
         Strength.SUPPORTS,
         claim=say(
-            "CFG005.claim", "a process group was used that is not, or cannot be, initialized"
+            "CFG005.claim",
+            "a process group cannot be made: its address, rank or size is missing or wrong",
         ),
         why=say("CFG005.why", "That process fails or trains alone, and the others wait for it."),
         rival=against,

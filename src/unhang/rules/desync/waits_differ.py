@@ -44,6 +44,7 @@ _RUNS_AHEAD = re.compile(
     r"i?send\w*|i?recv\w*|batch_isend_irecv|broadcast\w*|scatter\w*|reduce|gather|gather_object|wait"
     r"|init_process_group"
 )
+_PARAMETERS = "deepspeed/runtime/zero/"
 
 
 @rule("DSY201", "ranks-wait-at-different-places", cause=Cause.DESYNC, needs={Fact.STACKS})
@@ -53,7 +54,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if sides is None:
         return
     few, many, awaited = sides
-    if not awaited and any(_RUNS_AHEAD.fullmatch(_innermost(s)) for s in (*few, *many)):
+    if not awaited and any(_may_run_ahead(s) for s in (*few, *many)):
         return
     if Doing.WAITS not in {few[0].doing, many[0].doing}:
         return
@@ -61,6 +62,12 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield _finding(
         incident, few, many, sure=awaited or (not silent(incident) and still), awaited=awaited
     )
+
+
+def _may_run_ahead(state: StackState) -> bool:
+    """Whether it waits in what has a root; parameters are gathered from all ranks by all."""
+    gathers = bool(state.path) and state.path[-1].place.startswith(_PARAMETERS)
+    return not gathers and _RUNS_AHEAD.fullmatch(_innermost(state)) is not None
 
 
 def _innermost(state: StackState) -> str:

@@ -40,6 +40,7 @@ from unhang.model.events import (
     KernelProblem,
     NcclReason,
     PeerPathMeasured,
+    StackSeen,
 )
 from unhang.model.events.base import Seen
 from unhang.model.incident import Manner
@@ -101,7 +102,9 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _is_stuck(incident: Incident, faults: list[KernelEvent]) -> bool:
     """Whether a call timed out; or processes wait by their stacks, on GPUs that had the faults."""
-    waits = any(s.doing in (Doing.WAITS, Doing.DEVICE) for s in incident.stances)
+    waits = any(s.doing in (Doing.WAITS, Doing.DEVICE) for s in incident.stances) or any(
+        seen.waiting for seen in incident.all(StackSeen)
+    )
     gpus = {pci_address(c.bus_id or "") for c in incident.all(CommunicatorStage)} - {None}
     return bool(incident.calls) or (
         waits and any(pci_address(fault.device or "") in gpus for fault in faults)

@@ -2,7 +2,9 @@
 
 ## What it finds
 Work under way at the time-out whose own bar says that it would have ended within another timeout;
-training whose single step takes about as long as the timeout; or a timeout of a second and less.
+ranks that counted on, towards an end as near, all the time that the others waited; work that is
+done again and again within the timeout, and ended after it the last time; training whose single
+step takes about as long as the timeout; or a timeout of a second and less.
 
 ## Why it hangs
 The watchdog measures time, not progress. Work that is finite and advancing is ended because the
@@ -34,14 +36,14 @@ from dataclasses import replace
 from unhang.model.events import Event, Progress
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.shared import order
 from unhang.rules.slow.bar_of_wait import find_bar_of_wait, owner_of
+from unhang.rules.slow.measured_work import counts_in_wait, last_step, outgrown
+from unhang.rules.slow.rank_at_work import CAUSES
 from unhang.rules.slow.waiting import OthersWait, WaitKind, find_wait, measured_s
 from unhang.rules.slow.work import find_work
 from unhang.rules.slow.work_strength import Fit, find_rival, fit
 
 _WORK = frozenset(Phase) - {Phase.TRAIN}
-_MEASURED_STEPS = 3
 _NO_LIMIT_S = 1.0
 """Start-up, a garbage collection or a page fault takes as long: nobody means such a limit, whose
 unit was mistaken."""
@@ -51,6 +53,11 @@ _LEAST_S = 60.0
 """Work of unknown kind is told for no shorter timeout."""
 _ENDS_WORK = say(
     "SLO005.claim_work", "the timeout of {limit_s:s} ends work that needs {seconds:s} more"
+)
+
+_ENDED = say(
+    "SLO005.claim_ended",
+    "work that ended by itself took {seconds:s}, longer than the timeout of {limit_s:s}",
 )
 
 
@@ -77,20 +84,35 @@ def check(incident: Incident) -> Iterator[Finding]:
             wait.limit_s,
         )
         return
+    told = _measured(incident, wait, wait.limit_s)
+    if told is not None:
+        yield told
+        return
     work = find_work(incident, wait, _WORK)
     if work is not None and work.bar is not None and fit(work, wait) is Fit.FITS:
         left_s = work.bar.remaining_s
         if left_s is not None and left_s <= wait.limit_s:
-            yield _finding(
-                wait,
-                work.bar,
-                Strength.HINTS,
-                _ENDS_WORK,
-                left_s,
-            )
+            yield _finding(wait, work.bar, Strength.HINTS, _ENDS_WORK, left_s)
     elif work is None:
         yield from _advancing(incident, wait, wait.limit_s)
         yield from _long_step(incident, wait, wait.limit_s)
+
+
+def _measured(incident: Incident, wait: OthersWait, limit_s: float) -> Finding | None:
+    """Counts that go on while the others wait, or work that once took longer than they wait."""
+    if limit_s < _LEAST_S or find_rival(incident, wait) is not None:
+        return None
+    counts = counts_in_wait(incident, wait, measured_s(wait) or limit_s)
+    if counts and (left_s := max(count.left_s for count in counts)) <= limit_s:
+        found = _finding(wait, counts[0].last, Strength.SUPPORTS, _ENDS_WORK, left_s)
+        return replace(found, culprits=frozenset(count.rank for count in counts))
+    mark, seconds = outgrown(incident, wait, limit_s) or (None, 0.0)
+    if mark is None:
+        return None
+    # What a job generates to learn from is its main work.
+    cause = None if mark.phase is Phase.GENERATE else CAUSES.get(mark.phase)
+    found = _finding(wait, mark, Strength.SUPPORTS, _ENDED, seconds)
+    return replace(found, cause=cause or check.cause, phase=mark.phase)
 
 
 def _advancing(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator[Finding]:
@@ -110,16 +132,8 @@ def _advancing(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator
 
 def _long_step(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator[Finding]:
     """Training in which one step takes about the timeout."""
-    bars = [
-        b
-        for b in incident.all(Progress)
-        if b.phase in (None, Phase.TRAIN) and not order.is_before(wait.alarm, b)
-    ]
-    bar = bars[-1] if bars else None
-    if bar is None or bar.elapsed_s is None or bar.done < _MEASURED_STEPS:
-        return
-    step_s = bar.elapsed_s / bar.done
-    if wait.kind is WaitKind.SETUP or step_s < _LONG_STEP * limit_s:
+    bar, step_s = last_step(incident, wait)
+    if bar is None or wait.kind is WaitKind.SETUP or step_s < _LONG_STEP * limit_s:
         return
     longer = step_s >= limit_s and find_rival(incident, wait) is None
     yield _finding(

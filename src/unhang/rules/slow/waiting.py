@@ -148,7 +148,10 @@ def _waiting(incident: Incident) -> Ranks:
     stand = frozenset(
         s.rank for s in incident.stances if s.doing is Doing.WAITS and s.rank is not None
     )
-    return incident.gave_up | stand | _ranks_of(g for g in incident.all(GlooFault) if g.gave_up)
+    barriers = [e for e in incident.all(BarrierMissing) if not e.on_host]
+    reached = frozenset(e.reporter for e in barriers if e.reporter is not None)
+    told = _ranks_of(g for g in incident.all(GlooFault) if g.gave_up)
+    return incident.gave_up | stand | reached | told
 
 
 def _only_missing(incident: Incident, ranks: Ranks) -> Rank | None:

@@ -112,7 +112,7 @@ def weigh(incident: Incident, work: Work, wait: OthersWait) -> tuple[Strength, M
             "The work began long before the wait did: its end may simply not have been logged.",
         )
     if fitting in (Fit.FITS, Fit.STALE):
-        return _weigh_measured(work, wait), None
+        return _weigh_measured(incident, work, wait), None
     alive = work.went_on or work.kept_on
     if fitting is Fit.SHORT and work.phase.phase is not Phase.DATA and not alive:
         # data are prepared in several steps, and an earlier one may not have shown a bar
@@ -123,10 +123,10 @@ def weigh(incident: Incident, work: Work, wait: OthersWait) -> tuple[Strength, M
             lasted_s=work.lasted_s,
             limit_s=wait.limit_s,
         )
-    return _weigh_unmeasured(work, wait)
+    return _weigh_unmeasured(incident, work, wait)
 
 
-def _weigh_measured(work: Work, wait: OthersWait) -> Strength:
+def _weigh_measured(incident: Incident, work: Work, wait: OthersWait) -> Strength:
     """The work lasted as long as the wait.
 
     A bar that advanced all the time proves work. A mark cannot tell slow from stuck, unless the
@@ -134,13 +134,21 @@ def _weigh_measured(work: Work, wait: OthersWait) -> Strength:
     """
     if work.bar is not None and work.bar.elapsed_s is not None:
         return Strength.PROVES
-    named = work.phase.rank is not None and wait.awaited == {work.phase.rank}
+    named = _is_named(incident, work, wait)
     return Strength.PROVES if work.went_on or named else Strength.SUPPORTS
 
 
-def _weigh_unmeasured(work: Work, wait: OthersWait) -> tuple[Strength, Message | None]:
+def _is_named(incident: Incident, work: Work, wait: OthersWait) -> bool:
+    """Whether the others wait for the very rank that is at work, and are not at it themselves."""
+    named = work.phase.rank is not None and wait.awaited == {work.phase.rank}
+    return named and not _waiters_began_it(incident, work, wait)
+
+
+def _weigh_unmeasured(
+    incident: Incident, work: Work, wait: OthersWait
+) -> tuple[Strength, Message | None]:
     """No clock tells: the last thing printed decides, if the others wait where nobody works."""
-    if work.phase.rank is not None and wait.awaited == {work.phase.rank}:
+    if _is_named(incident, work, wait):
         return Strength.PROVES, None
     if work.phase.rank is None and _in_the_wait(work, wait):
         return Strength.SUPPORTS, None
@@ -259,6 +267,11 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
         )
     if work.is_done:
         return say("SLO.against_done", "Its bar stands at 100 %: the work itself was done.")
+    if _waiters_began_it(incident, work, wait) and not is_missing(work, wait):
+        return say(
+            "SLO.against_alike",
+            "Ranks that wait have begun the same, and no line tells that they ended it either.",
+        )
     if work.bar is None and _lines_between(work, wait) > _MANY_LINES:
         return say(
             "SLO.against_lines",
@@ -272,6 +285,15 @@ def _against(incident: Incident, work: Work, wait: OthersWait) -> Message | None
             "A barrier ran before the GPU of each rank was chosen, which hangs in the same way.",
         )
     return None
+
+
+def _waiters_began_it(incident: Incident, work: Work, wait: OthersWait) -> bool:
+    """Whether ranks that wait are by their marks at the same work: its end is not logged then."""
+    return work.bar is None and any(
+        p.phase is work.phase.phase and p.unfinished and p.rank in wait.ranks
+        for p in incident.open_phases
+        if p.rank is not None and p.rank != work.phase.rank
+    )
 
 
 def _nobody_is_at(incident: Incident, work: Work) -> bool:

@@ -83,3 +83,14 @@ def test_one_rank_is_past_the_loop_of_the_others(
     found = diagnose(str(tmp_path))
     assert found.cause is cause
     assert found.culprits == ({2} if cause else set())
+
+
+def test_parameters_that_different_modules_gather(tmp_path: Path) -> None:
+    """Sharded parameters are gathered from all ranks by all: neither side runs ahead."""
+    hook = ("fetch_sub_module (deepspeed/runtime/zero/partitioned_param_coordinator.py:332)",)
+    waits = ("wait (deepspeed/runtime/zero/partition_parameters.py:117)", *hook)
+    begins = (f"all_gather_into_tensor ({_TORCH}:3363)", *hook)
+    text = "".join(_stack(rank, *waits, "forward (fit.py:61)") for rank in (0, 1, 3))
+    (tmp_path / "stacks.txt").write_text(text + _stack(2, *begins, "forward (fit.py:96)"))
+    diagnosis = diagnose(str(tmp_path))
+    assert (diagnosis.cause, diagnosis.culprits) == (Cause.DESYNC, {2})

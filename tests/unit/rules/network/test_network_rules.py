@@ -482,6 +482,16 @@ class TestPeerAccess:
         found = judge_text(PEER_ACCESS, start, **{"pyspy.txt": stack, "dmesg.txt": fault})
         assert [f.strength is Strength.SUPPORTS for f in found] == [sure]
 
+    def test_iommu_faults_of_a_gpu_whose_engine_waits_for_its_workers(self) -> None:
+        start = info("comm 0x2 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 41000 - Init COMPLETE")
+        waits = (
+            "(EngineCore_DP0 pid=44) INFO 09-10 21:20:55 [shm_broadcast.py:501] No available"
+            " shared memory broadcast block found in 60 seconds."
+        )
+        fault = "AMD-Vi: Event logged [IO_PAGE_FAULT device=41:00.0 domain=0x1 address=0xd0]"
+        found = judge_text(PEER_ACCESS, start, waits, **{"dmesg.txt": fault})
+        assert [f.strength for f in found] == [Strength.SUPPORTS]
+
     @pytest.mark.parametrize(
         ("direct", "may", "slow"),
         [(0.9, "CAN", True), (24.6, "CAN", False), (0.9, "CANNOT", False)],

@@ -100,3 +100,11 @@ def test_a_node_that_loads_is_named_as_a_whole() -> None:
     between = [begun(Phase.LOAD, rank, line=rank) for rank in (1, 5)]
     (finding,) = findings(check, *between, *waiting)
     assert len(finding.culprits) == 1
+
+
+def test_a_mark_that_those_who_wait_show_too_tells_nothing() -> None:
+    """Its end is logged of nobody, so that it may be over on the rank that is awaited, too."""
+    alarm = timeout(1, numel=1, global_rank=1, line=9, when=700)
+    began = [begun(Phase.LOAD, rank, line=1 + rank, when=0) for rank in (0, 1)]
+    assert strength(check, *began, alarm) is Strength.HINTS
+    assert strength(check, began[0], alarm) is Strength.SUPPORTS
