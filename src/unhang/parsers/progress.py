@@ -50,11 +50,13 @@ _COUNTS = re.compile(
 """`converting layer 12/61`, `repack weights: expert layout 22/61`."""
 _DATA_UNIT = re.compile(r"\b(?:examples|ex|ba)/s|s/(?:examples|ex|ba)\b")
 
+_OF_BARS = needles("progress")
+
 
 class ProgressParser(
     LineParser,
     name="progress",
-    needles=(*needles("progress"), *rank_needles.NEEDLES),
+    needles=(*_OF_BARS, *rank_needles.NEEDLES),
     sampled=True,
 ):
     """Parser of progress bars and step lines."""
@@ -62,6 +64,9 @@ class ProgressParser(
     def feed(self, line: Line) -> Iterator[Event]:
         """Say the states of all bars on this line, or its step."""
         text = line.text[-_LINE_LIMIT:]
+        if not any(needle in line.raw for needle in _OF_BARS):
+            yield from _counts(line, text)
+            return
         states = list(_bars(line, text))
         yield from states
         if not states:
@@ -101,14 +106,17 @@ def _steps(line: Line, text: str) -> Iterator[Event]:
                 phase = Phase.EVAL
             yield _progress(line, match, f"{before}] {match['label']}:", phase)
             return
-    if line.at is not None and (line.origin.rank, line.origin.actor) != (None, None):
-        # Who counts, and when, tells what an unknown count is worth.
-        match = _COUNTS.search(text) if "/" in text or " of " in text else None
-        if match is not None and not match["label"].lower().startswith("wait"):
-            yield _progress(line, match, match["label"].strip(" :") + ":")
-            return
     if _LOGGED_LOSS.search(text) is not None and _MEASURED.search(text) is None:
         yield PhaseMark(**place(line), phase=Phase.TRAIN, edge=PhaseEdge.DURING, detail="loss")
+
+
+def _counts(line: Line, text: str) -> Iterator[Progress]:
+    """Any count: who counts, and when, tells what it is worth."""
+    if line.at is None or (line.origin.rank, line.origin.actor) == (None, None):
+        return
+    match = _COUNTS.search(text) if "/" in text or " of " in text else None
+    if match is not None and not match["label"].lower().startswith("wait"):
+        yield _progress(line, match, match["label"].strip(" :") + ":")
 
 
 def _progress(

@@ -62,9 +62,11 @@ def check(incident: Incident) -> Iterator[Finding]:
             why=say(
                 "DSY001.why",
                 "A collective completes only when all ranks of its group issue the same one; here"
-                " {most:ranks} issued {op:ops} and the others something else.",
+                " {most:ranks} issued {op:ops}, and {rest:ranks} {other:ops}.",
                 most=most.ranks,
                 op=most.kind.op,
+                rest=NO_RANKS.union(*(variant.ranks for variant in found.variants[1:])),
+                other=frozenset(variant.kind.op for variant in found.variants[1:]),
             ),
             against=weight.against,
             culprits=found.odd,
