@@ -299,8 +299,8 @@ def test_every_node_tells_gloo_the_interface_of_its_address(tmp_path: Path) -> N
         file.write_text(text)
     patch = "# Gloo could not resolve the host's own name"
     done = unhang.fix([str(file) for file in files], verdict("interface", patch))
-    for file in done.files:
-        first, second = file.after.splitlines()[1:3]
+    for changed in done.files:
+        first, second = changed.after.splitlines()[1:3]
         assert first == text.splitlines()[1]
         assert second.startswith("  export GLOO_SOCKET_IFNAME=$(ip -o -4 address | awk")
         assert '-v a="$NODE_IP/"' in second
@@ -360,3 +360,30 @@ def test_the_strategy_that_looks_for_unused_parameters(
         return
     with pytest.raises(UsageError):
         unhang.fix([str(path)], lightning())
+
+
+RAY = """\
+kind: RayCluster
+spec:
+  headGroupSpec:
+    template:
+      spec:
+        containers:
+          - name: head
+            resources: {{limits: {{memory: 6Gi{gpu}}}}}
+  workerGroupSpecs:
+    - replicas: 2
+      template:
+        spec:
+          containers:
+            - name: worker
+              resources: {{limits: {{memory: 12Gi}}}}
+"""
+
+
+@pytest.mark.parametrize(("gpu", "head"), [("", "6Gi"), (", nvidia.com/gpu: 1", "12Gi")])
+def test_the_head_of_a_ray_cluster_trains_only_with_a_gpu(
+    tmp_path: Path, gpu: str, head: str
+) -> None:
+    after = fixed(tmp_path, "ray.yaml", RAY.format(gpu=gpu), "more_host_memory")
+    assert after == RAY.format(gpu=gpu).replace("12Gi", "24Gi").replace("6Gi", head)
