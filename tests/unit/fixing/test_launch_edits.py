@@ -322,7 +322,7 @@ def test_processes_follow_the_visible_gpus(
     after = {Path(file.path).name: file.after for file in done.files}
     assert after["acc.yaml"] == MULTI.format(nodes=nodes, count=wanted)
     config.write_text(MULTI.format(nodes=nodes, count=wanted))
-    with pytest.raises(UsageError, match="as it should be"):
+    with pytest.raises(UsageError, match="they fit"):
         unhang.fix([str(script), str(config)], verdict("fewer_processes"))
 
 
