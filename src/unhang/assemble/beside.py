@@ -111,8 +111,6 @@ def set_aside(
         for file in files.values():
             file.saved = None
     job = _the_job([f for f in files.values() if not f.written and (f.events or f.unread or f.log)])
-    if not any(f.told_of_events or f.log or f.recorded for f in files.values() if f.name in job):
-        job = set()  # A launch script or a configuration is no log, and leaves no other aside.
     if not job:
         if len(telling) < len(files) and _most_is_unread(files.values()):
             return _without(events, files, {file.name: "written" for file in telling})
@@ -192,7 +190,7 @@ def _most_is_unread(files: Iterable[GivenFile]) -> bool:
     for file in files:
         if file.decides:
             written += file.size
-        elif not file.written and not file.events:
+        elif not file.written:
             unread = max(unread, file.size)
     return unread > written
 

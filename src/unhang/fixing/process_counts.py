@@ -24,9 +24,7 @@ def fewer(job: Job) -> Job:
         raise Refusal("the files do not tell how many GPUs and how many processes a node has")
     key, count, nodes = processes
     if count <= devices * nodes:
-        raise Refusal(
-            f"`{key}` is {count}, and {devices * nodes} GPUs are visible: as it should be"
-        )
+        raise Refusal(f"`{key}` is {count}, and {devices * nodes} GPUs are visible: they fit")
     for held in job.documents:
         if key not in held.settings or held.owner is None:
             continue
@@ -38,4 +36,4 @@ def fewer(job: Job) -> Job:
         else:
             continue
         return job.with_text(held, text)
-    raise Refusal(f"`{key}` stands in a file that was not given")
+    raise Refusal(f"`{key}` is set in a file that was not given")

@@ -322,7 +322,7 @@ def test_processes_follow_the_visible_gpus(
     after = {Path(file.path).name: file.after for file in done.files}
     assert after["acc.yaml"] == MULTI.format(nodes=nodes, count=wanted)
     config.write_text(MULTI.format(nodes=nodes, count=wanted))
-    with pytest.raises(UsageError, match="as it should be"):
+    with pytest.raises(UsageError, match="they fit"):
         unhang.fix([str(script), str(config)], verdict("fewer_processes"))
 
 
@@ -360,3 +360,30 @@ def test_the_strategy_that_looks_for_unused_parameters(
         return
     with pytest.raises(UsageError):
         unhang.fix([str(path)], lightning())
+
+
+RAY = """\
+kind: RayCluster
+spec:
+  headGroupSpec:
+    template:
+      spec:
+        containers:
+          - name: head
+            resources: {{limits: {{memory: 6Gi{gpu}}}}}
+  workerGroupSpecs:
+    - replicas: 2
+      template:
+        spec:
+          containers:
+            - name: worker
+              resources: {{limits: {{memory: 12Gi}}}}
+"""
+
+
+@pytest.mark.parametrize(("gpu", "head"), [("", "6Gi"), (", nvidia.com/gpu: 1", "12Gi")])
+def test_the_head_of_a_ray_cluster_trains_only_with_a_gpu(
+    tmp_path: Path, gpu: str, head: str
+) -> None:
+    after = fixed(tmp_path, "ray.yaml", RAY.format(gpu=gpu), "more_host_memory")
+    assert after == RAY.format(gpu=gpu).replace("12Gi", "24Gi").replace("6Gi", head)

@@ -284,3 +284,20 @@ def test_an_address_that_debian_gives_a_host_is_no_address_for_others() -> None:
     told = remedies(Cause.RENDEZVOUS, store(StoreProblem.CONNECT_TIMED_OUT, "127.0.1.1"))
     assert told[0] in ("free_port", "one_endpoint")
     assert "one_endpoint" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "helps"),
+    [
+        ("Tried to allocate 2.00 GiB. 3.50 GiB is reserved by PyTorch but unallocated.", True),
+        ("Tried to allocate 2.00 GiB. 61.00 MiB is reserved by PyTorch but unallocated.", False),
+        (
+            "Tried to allocate 2 GiB (GPU 0; 23 GiB total capacity; 9 GiB already allocated)",
+            False,
+        ),
+        ("Tried to allocate 2.00 GiB.", True),
+    ],
+)
+def test_growing_segments_help_only_against_pieces(text: str, helps: bool) -> None:
+    fault = replace(full(own=70, other=0), source=source(text=text))
+    assert ("allocator" in remedies(Cause.GPU_OOM, fault)) is helps

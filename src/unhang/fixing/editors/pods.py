@@ -55,7 +55,10 @@ def more_memory(text: str, size_of: Size) -> str | None:
         Refusal: a limit is not a plain size.
     """
     changes: list[tuple[int, int, str]] = []
+    drivers = _drivers(text)
     for pod in _pods(text):
+        if pod.start_mark.index in drivers:
+            continue
         resources = _get(_trainer(pod), "resources")
         for part in ("limits", "requests"):
             memory = _get(_get(resources, part), "memory")
@@ -70,6 +73,33 @@ def more_memory(text: str, size_of: Size) -> str | None:
     return _proved(text, changes) if changes else None
 
 
+def _drivers(text: str) -> set[int]:
+    """Where pods of Ray's heads begin, of those that leave the GPUs to workers beside them."""
+    found: set[int] = set()
+    for root in compose(text):
+        for cluster in _mappings(root):
+            workers = _get(cluster, "workerGroupSpecs")
+            pod = _get(_get(_get(cluster, "headGroupSpec"), "template"), "spec")
+            beside = isinstance(workers, yaml.SequenceNode) and bool(workers.value)
+            if beside and pod is not None and not any(_GPU in leaf for leaf in leaves([pod])):
+                found.add(pod.start_mark.index)
+    return found
+
+
+def _mappings(node: yaml.Node) -> Iterator[yaml.MappingNode]:
+    open_, seen = [node], set[int]()
+    while open_:
+        inner = open_.pop()
+        if id(inner) in seen:
+            continue
+        seen.add(id(inner))
+        if isinstance(inner, yaml.MappingNode):
+            yield inner
+            open_.extend(value for _, value in inner.value)
+        elif isinstance(inner, yaml.SequenceNode):
+            open_.extend(inner.value)
+
+
 def _twice(size: str) -> str:
     number = size.rstrip("KMGTPkibB")
     return f"{float(number) * 2:g}{size[len(number) :]}"
@@ -77,18 +107,12 @@ def _twice(size: str) -> str:
 
 def _pods(text: str) -> Iterator[yaml.MappingNode]:
     """Every mapping with `containers`, in all documents; what aliases repeat, once."""
-    open_, seen = list(compose(text)), set[int]()
-    while open_:
-        node = open_.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            if isinstance(_get(node, "containers"), yaml.SequenceNode):
+    seen = set[int]()
+    for root in compose(text):
+        for node in _mappings(root):
+            if id(node) not in seen and isinstance(_get(node, "containers"), yaml.SequenceNode):
+                seen.add(id(node))
                 yield node
-            open_.extend(value for _, value in node.value)
-        elif isinstance(node, yaml.SequenceNode):
-            open_.extend(node.value)
 
 
 def _get(node: yaml.Node | None, key: str) -> yaml.Node | None:

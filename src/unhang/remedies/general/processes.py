@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from unhang.model.events import PythonException, SettingSeen
+from unhang.model.events import DeviceFault, PythonException, SettingSeen
 from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
 from unhang.settings import find_framework, frameworks
@@ -81,6 +81,11 @@ tmux new-session -d -s train 'bash launch.sh > train.log 2>&1'
 """
 
 
+_ASKED = re.compile(r"Tried to allocate ([\d.]{1,12}) ([KMGT])iB")
+_IDLE = re.compile(r"([\d.]{1,12}) ([KMGT])iB is reserved by PyTorch but unallocated")
+_OLD_FORM = re.compile(r"total capacity; [\d.]{1,12} [KMGT]iB already allocated")
+"""How PyTorch worded it before 2.1."""
+
 _INSTALLED = re.compile(r"(site|dist)-packages|/lib/python\d")
 
 
@@ -118,12 +123,27 @@ def _stop_together(case: RemedyContext) -> Recipe:
     )
 
 
+def _is_whole(text: str) -> bool:
+    """Whether less lies idle in the allocator than was asked for: nothing is in pieces."""
+    asked, idle = _ASKED.search(text), _IDLE.search(text)
+    return asked is not None and idle is not None and _mib(idle) < _mib(asked)
+
+
+def _mib(match: re.Match[str]) -> float:
+    return float(match[1]) * {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}[match[2]]
+
+
 def _allocator(case: RemedyContext) -> Recipe | None:
     """Not beside engines that share memory between processes: they fail at start with it."""
     known = frameworks()
     refused = {word for name in case.beside if name in known for word in known[name].refuses}
     seen = (e.value for e in case.incident.all(SettingSeen) if e.name.endswith("ALLOC_CONF"))
     if "expandable_segments" in refused or any("expandable_segments:True" in v for v in seen):
+        return None
+    texts = [f.source.text for f in case.incident.all(DeviceFault)]
+    if at_least(case.torch, "2.1") is False or any(_OLD_FORM.search(text) for text in texts):
+        return None  # An older allocator stops at an option that it does not know.
+    if texts and all(_is_whole(text) for text in texts):
         return None
     name = "PYTORCH_CUDA_ALLOC_CONF"
     if at_least(case.torch, "2.9"):
