@@ -53,7 +53,7 @@ def test_a_parser(job: str, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = unhang.diagnose(job)
     (problem,) = verdict.problems
     assert problem.artifact.endswith("job.log")
-    assert problem.message.startswith("parser progress failed at line 3 (OverflowError: too large)")
+    assert problem.message.startswith("parser progress failed at line 1 (OverflowError: too large)")
     assert verdict.call is not None
 
 

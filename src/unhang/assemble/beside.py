@@ -281,4 +281,4 @@ def _reasons(
 
 def _is_past(file: GivenFile) -> bool:
     """Whether it was saved long after all that it tells, and shows no job that it could be of."""
-    return file.stale and not (file.lives or file.recorded or file.tells(*TALKS))
+    return file.stale and not (file.lives or file.recorded)

@@ -64,6 +64,8 @@ def introduced(artifact: Artifact, first: int, last: int) -> Introduced | None:
     below = [line for line in _texts(data[end:].split(b"\n", _MOST_AROUND)) if line.strip()]
     below = list(dropwhile(_is_of_trouble, below))
     voice = _VOICE.match(above)
+    if voice is not None and data[begin:end].startswith(voice[0].encode()):
+        return None  # who prints the trouble itself: a label that a collector puts before its lines
     if voice is None or not below or len(below) > _MOST_BELOW or not all(map(_is_plain, below)):
         return Introduced.LED_TO
     again = below[0]

@@ -49,6 +49,7 @@ from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength,
 from unhang.rules.crash.reach_of_stop import (
     WITHOUT_CHOICE,
     by_launcher,
+    finished_afterwards,
     out_of_memory,
     removed,
     stopped,
@@ -97,7 +98,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the first stop."""
     found = order.stops(incident)
     first = order.earliest(found)
-    if first is None or by_launcher(incident, first):
+    if first is None or by_launcher(incident, first) or finished_afterwards(incident, first):
         return
     first = replace(first, at=first.at or told_again(first, found))
     orphans = tuple(t for t in incident.timeouts if order.is_before(first, t))

@@ -8,6 +8,7 @@ from unhang.model.events import (
     ClosingSignal,
     DeviceFault,
     DeviceProblem,
+    Finished,
     Progress,
     StopKind,
     StopSeen,
@@ -51,6 +52,16 @@ def went_on(incident: Incident, stop: StopSeen) -> bool:
     """Whether steps were still printed after the stop: nothing had hung until then."""
     later = any(order.is_before(stop, p) for p in incident.all(Progress))
     return later and worked(incident, stop)
+
+
+def finished_afterwards(incident: Incident, stop: StopSeen) -> bool:
+    """Whether a job that was queued again came to its good end, as another file tells."""
+    return stop.kind is StopKind.PREEMPTED and any(
+        (end.whole_job or end.last_words)
+        and end.source.artifact != stop.source.artifact
+        and order.is_before(end, stop) is not True
+        for end in incident.all(Finished)
+    )
 
 
 def was_answered(incident: Incident, stop: StopSeen) -> bool:

@@ -301,7 +301,12 @@ def _nobody_is_at(incident: Incident, work: Work) -> bool:
     stood = incident.stances
     whole = len(stood) >= (incident.world.size or _SOME)
     there = [s for s in stood if s.phase in (work.phase.phase, None)] or stood
-    return whole and all(s.doing is Doing.WAITS for s in there)
+    # A step of the model is none of a checkpoint's work, although it may be one of an evaluation's.
+    others = _NO_SAVE if work.phase.phase is Phase.SAVE else frozenset({Doing.WAITS})
+    return whole and all(s.doing in others for s in there)
+
+
+_NO_SAVE = frozenset({Doing.WAITS, Doing.STEPS, Doing.DEVICE})
 
 
 def is_elsewhere(incident: Incident, work: Work, wait: OthersWait) -> bool:

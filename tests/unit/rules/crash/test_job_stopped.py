@@ -9,7 +9,14 @@ import pytest
 from support.builders import by, incident, source, timeout
 from support.crashes import closing, raised, stopped, store, work
 from unhang.model.causes import Cause
-from unhang.model.events import Event, ExceptionKind, StopKind, StoreProblem, WorldSeen
+from unhang.model.events import (
+    Event,
+    ExceptionKind,
+    Finished,
+    StopKind,
+    StoreProblem,
+    WorldSeen,
+)
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.rules.crash.job_stopped import check
@@ -189,3 +196,18 @@ def test_a_host_that_the_cloud_took_is_the_one_that_was_missed(
     missed = replace(missed, origin=by(host="n2"))
     (finding,) = check(incident(*on_hosts(*hosts), taken, missed))
     assert set(finding.culprits) == named
+
+
+@pytest.mark.parametrize(
+    ("kind", "artifact", "told"),
+    [
+        (StopKind.PREEMPTED, "job.log", 1),
+        (StopKind.PREEMPTED, "job.1.log", 0),
+        (StopKind.CANCELLED, "job.1.log", 1),
+    ],
+)
+def test_who_was_queued_again_and_came_to_his_end_was_not_stopped(
+    kind: StopKind, artifact: str, told: int
+) -> None:
+    end = Finished(source=source(1, artifact), origin=by(), whole_job=True)
+    assert len(findings(*WORK, stopped(kind, when=150, line=9), end)) == told
