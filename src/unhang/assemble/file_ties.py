@@ -29,7 +29,7 @@ _YEAR_S = 366 * 86_400.0
 _NEW_YEAR = Instant(seconds=0.0, clock=Clock.LOCAL_NO_YEAR)
 _EVER = float("inf")
 _SHORTEST_NAME = 3
-_HOST_END = re.compile(r"-[a-z]+-\d+$")
+_HOST_END = re.compile(r"(?:^|-)([a-z]+-\d+)$")
 _WORD = re.compile(r"\d+(?:\.\d+){3}(?![\w-])|[\w-]+")
 """What may be the name or the address of a host."""
 _STREAMS = frozenset(("out", "err", "stdout", "stderr", "error", "errors", "output", "log", "txt"))
@@ -232,8 +232,8 @@ def _words(file: GivenFile) -> Iterator[tuple[object, ...]]:
         yield ("own",)
     yield from (("id", one) for one in file.ids)
     yield from (("host", host) for host in file.hosts)
-    # names that end alike: `job-worker-1`, `pod-worker-1`
-    yield from (("end", found[0]) for host in file.hosts if (found := _HOST_END.search(host)))
+    # names that end alike: `worker-1`, `job-worker-1`, `pod-worker-1`
+    yield from (("end", found[1]) for host in file.hosts if (found := _HOST_END.search(host)))
     yield "series", series_of(file.name)
     yield "turned", TURNED.sub("", file.name)
     folder, _, last = file.name.rpartition("/")

@@ -45,6 +45,7 @@ from unhang.model.events import (
     RasReport,
     StackRefused,
     StackSeen,
+    StopSeen,
     StoreFault,
     ThreadStack,
     TopologySeen,
@@ -253,7 +254,7 @@ def _device(event: Event) -> str | None:
 
 
 def _is_asked_for(event: Event) -> bool:
-    return isinstance(event, ProcessEnded) and event.told_later
+    return isinstance(event, ProcessEnded | StopSeen) and event.told_later
 
 
 def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[str, GivenFile]:

@@ -1,5 +1,7 @@
 """Which lines of a file are such as programs of a job write."""
 
+import pytest
+
 from unhang.engine.nature import nature_of_text
 
 
@@ -38,3 +40,17 @@ Traceback (most recent call last):
     ~~~~~~~~~~^^^^^^^^^^^^^
 """
     assert strange(text) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "shows"),
+    [
+        ("sudo dmesg | tail", False),
+        ("rocm-smi --showuse | grep use", False),
+        ("kubectl get events", False),
+        ("cat notes/last_week.log", True),
+    ],
+)
+def test_what_a_host_answers_is_shown_by_nobody(command: str, shows: bool) -> None:
+    answer = "Memory cgroup out of memory: Killed process 4711 (python)\nrank 3 was killed\n"
+    assert nature_of_text(f"$ {command}\n{answer}").shows is shows

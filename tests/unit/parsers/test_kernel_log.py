@@ -104,6 +104,8 @@ def test_who_was_killed_and_how_large_it_was() -> None:
     event = read("Out of memory: Killed process 4711 (python3) anon-rss:2048kB, file-rss:0kB")
     assert (event.pid, event.process, event.rss_bytes) == (4711, "python3", 2 << 20)
     assert read("mlx5_core 0000:5e:00.0 ib3: Link down").device == "ib3"
+    fault = read("amdgpu 0000:43:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x34]")
+    assert fault.device == "0000:43:00.0"
 
 
 @pytest.mark.parametrize(
