@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from unhang.linting.conditions import world_product
+from unhang.linting.conditions import finding, world_product
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.linting.launches import batch_script, device_counts, nodes_of_one_job
 from unhang.model.lint import LintFinding, SettingPlace, Severity
@@ -222,17 +222,7 @@ def _scheduler(zero: SettingsDocument, ours: Mapping[str, Written]) -> Iterator[
     theirs, written = zero.dotted.get("scheduler.type"), ours.get("lr_scheduler_type")
     if theirs is None or written is None or written.value in (None, _SCHEDULERS.get(theirs)):
         return
-    yield LintFinding(
-        code="CFG119",
-        severity=Severity.WARNING,
-        setting=written.name,
-        value=written.value,
-        where=written.place,
-        reason=Message(
-            key="advice.key_ignored",
-            values={"name": written.name, "other": "scheduler.type", "beside": theirs},
-        ),
-    )
+    yield finding(written, "key_ignored", Severity.WARNING, other="scheduler.type", beside=theirs)
 
 
 def _drives_trainer(

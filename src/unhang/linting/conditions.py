@@ -53,7 +53,7 @@ def _beside(document: SettingsDocument, framework: str) -> Iterator[LintFinding]
             pair = frozenset({name, condition.key})
             if pair not in told:
                 told.add(pair)
-                yield _finding(
+                yield finding(
                     written, topic, severity, other=condition.key, beside=held.get(condition.key)
                 )
 
@@ -140,7 +140,7 @@ def _unaccepted_key(
         topic, severity = "key_lacking", Severity.ERROR if part.strict else Severity.WARNING
     elif not part.strict:
         topic, severity = "key_near" if near else "key_unread", Severity.WARNING
-    yield _finding(
+    yield finding(
         _written(document, key),
         topic,
         severity,
@@ -170,7 +170,7 @@ def _misspelled(
                     continue
                 near = difflib.get_close_matches(name, taken, n=1, cutoff=_NEAR)
                 if near and part.takes(taken[near[0]], release) is not False:
-                    yield _finding(
+                    yield finding(
                         written,
                         "key_near",
                         Severity.ERROR,
@@ -194,7 +194,7 @@ def _product(document: SettingsDocument) -> Iterator[LintFinding]:
         return
     total, micro, steps = map(int, numbers)
     if total % (micro * steps):
-        yield _finding(
+        yield finding(
             _written(document, _BATCH[0]), "batch_product", Severity.ERROR, part=micro * steps
         )
 
@@ -206,7 +206,7 @@ def world_product(document: SettingsDocument, ranks: int | None) -> Iterator[Lin
         return
     total, micro, steps = map(int, numbers)
     if total % (micro * steps) == 0 and total != micro * steps * ranks:
-        yield _finding(
+        yield finding(
             _written(document, _BATCH[0]),
             "batch_world",
             Severity.ERROR,
@@ -228,7 +228,7 @@ def _plain(written: Written) -> str:
     return written.name.lstrip("+-").replace("-", "_")
 
 
-def _finding(
+def finding(
     written: Written,
     topic: str,
     severity: Severity,
@@ -237,6 +237,7 @@ def _finding(
     replacement: str | None = None,
     **values: object,
 ) -> LintFinding:
+    """A finding at a setting, with its sentence by topic (`advice.TOPIC`)."""
     return LintFinding(
         code=code,
         severity=severity,

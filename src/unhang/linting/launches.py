@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from unhang.linting.conditions import finding
 from unhang.linting.device_counts import granted, started, visible
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.model.lint import LintFinding, SettingPlace, Severity
-from unhang.model.provenance import Message
 
 _RANK = ("NODE_RANK", "--node_rank", "--node-rank", "--machine_rank")
 _NODES = ("NNODES", "--nnodes", "--num_machines")
@@ -57,10 +57,10 @@ def device_counts(
     # Fewer may be meant where nobody wrote the devices down.
     if count == fit or (count < fit and mask is None):
         return
-    yield _finding(
+    yield finding(
         once[key],
-        Severity.ERROR if count > fit else Severity.INFO,
         "processes_many" if count > fit else "processes_few",
+        Severity.ERROR if count > fit else Severity.INFO,
         count=count,
         devices=fit,
     )
@@ -98,10 +98,10 @@ def _one_store(first: SettingsDocument, other: SettingsDocument) -> Iterator[Lin
         if ours is None or theirs is None or None in (ours.value, theirs.value):
             continue
         if ours.value != theirs.value:
-            yield _finding(
+            yield finding(
                 ours,
-                Severity.WARNING,
                 "node_differs",
+                Severity.WARNING,
                 other=theirs.value,
                 file=f"{other.name.rpartition('/')[2]}:{theirs.place.line}",
             )
@@ -138,18 +138,4 @@ def _at(document: SettingsDocument, at: int, name: str, topic: str) -> LintFindi
     line = document.script.count("\n", 0, at) + 1
     place = SettingPlace(artifact=document.name, line=line)
     written = Written(name=name, value=None, place=place, kind=SettingKind.VARIABLE)
-    return _finding(written, Severity.WARNING, topic)
-
-
-def _finding(written: Written, severity: Severity, topic: str, **values: object) -> LintFinding:
-    return LintFinding(
-        code="CFG119",
-        severity=severity,
-        setting=written.name,
-        value=written.value,
-        where=written.place,
-        reason=Message(
-            key=f"advice.{topic}",
-            values={"name": written.name.lstrip("+-"), "value": written.value, **values},
-        ),
-    )
+    return finding(written, topic, Severity.WARNING)
