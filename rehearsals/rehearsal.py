@@ -16,7 +16,7 @@ from rehearsals.watching import what_was_said
 from rehearsals.workplace import Attempt, Workplace
 from unhang.errors import UsageError
 from unhang.lab.ending import ended_in_order
-from unhang.lab.leftovers import left_behind, look_around
+from unhang.lab.leftovers import LeftBehind
 from unhang.lab.scoring import Judged, judge_drill
 from unhang.lab.truth import Truth
 from unhang.model.causes import Cause
@@ -77,12 +77,11 @@ def rehearse(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehe
     Raises:
         UsageError: the folder is in use, or a step could not be carried out.
     """
-    before, began = look_around(), time.monotonic()
-    with ended_in_order():
+    began = time.monotonic()
+    with ended_in_order(), LeftBehind(out) as left:
         found = _rehearsed(situation, out, live=live, tell=tell)
-    left = tuple(x for place in _places(out) for x in left_behind(place, before))
     seconds = round(time.monotonic() - began, 1)
-    found = replace(found, left=tuple(dict.fromkeys(left)), seconds=seconds)
+    found = replace(found, left=tuple(left.names()), seconds=seconds)
     found.write(out)
     return found
 
@@ -101,11 +100,6 @@ def judge_again(situation: Situation, found: Rehearsal, out: Path, *, tell: Tell
     again = replace(found, judged=judged, shown=shown)
     again.write(out)
     return again
-
-
-def _places(out: Path) -> tuple[Path, ...]:
-    """The folders of all attempts."""
-    return (out, *(out / name for name in (_MENDED, _LIVE, _JUDGED)))
 
 
 def _rehearsed(situation: Situation, out: Path, *, live: bool, tell: Tell) -> Rehearsal:

@@ -10,7 +10,7 @@ import pytest
 
 from support.needs import NEEDS_TORCH
 from unhang.lab.drills import find_drill
-from unhang.lab.leftovers import left_behind, look_around
+from unhang.lab.leftovers import LeftBehind
 from unhang.lab.machine import missing
 from unhang.lab.running import run_drill
 from unhang.lab.scoring import Mark, judge_drill
@@ -40,9 +40,9 @@ def run(name: str, folder: Path, *command: str) -> Truth:
     drill = find_drill(name)
     if missing(drill.needs):
         pytest.skip(f"this machine lacks {', '.join(n.value for n in missing(drill.needs))}")
-    before = look_around()
-    truth = run_drill(drill, folder, command=command, limit_s=6)
-    assert left_behind(folder, before) == []
+    with LeftBehind(folder) as left:
+        truth = run_drill(drill, folder, command=command, limit_s=6)
+    assert left.names() == []
     assert sorted(path.name for path in folder.iterdir()) == [
         *("dumps", "logs", "stacks", "truth.json")
     ]

@@ -12,7 +12,7 @@ from rehearsals.environments import RECBOLE
 from rehearsals.rehearsal import rehearse
 from rehearsals.situation import Situation, SituationRemedy
 
-from unhang.lab.leftovers import left_behind, look_around
+from unhang.lab.leftovers import LeftBehind
 from unhang.model.causes import Cause
 
 pytestmark = pytest.mark.integration
@@ -72,12 +72,12 @@ def test_who_is_ended_leaves_nothing(
 ) -> None:
     built(tmp_path / "cache", monkeypatch)
     (tmp_path / "job").mkdir()
-    out, before = tmp_path / "out", look_around()
+    out = tmp_path / "out"
     ready = out / "job" / "ready"
     threading.Thread(
         target=end_when_up, args=(out / "logs" / "merged.log", number), daemon=True
     ).start()
-    with pytest.raises(SystemExit):
+    with LeftBehind(out) as left, pytest.raises(SystemExit):
         rehearse(stand_in(tmp_path / "job"), out, live=False, tell=print)
-    assert left_behind(out, before) == []
+    assert left.names() == []
     assert not Path(ready.read_text()).exists()

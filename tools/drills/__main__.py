@@ -18,7 +18,7 @@ import click
 from drills import afterwards_page, live_page
 from drills.runs import Result, run_all
 from unhang.lab.drills import DRILLS
-from unhang.lab.leftovers import left_behind, look_around
+from unhang.lab.leftovers import LeftBehind
 from unhang.lab.scoring import Mark
 
 
@@ -41,14 +41,15 @@ def main(
     """Run the drills, and write the page."""
     wanted = [drill for drill in DRILLS if not only or drill.name in only]
     root = keep or Path(tempfile.mkdtemp(prefix="unhang-drills-"))
-    before, began_s = look_around(), time.monotonic()
+    began_s = time.monotonic()
     results: dict[str, Result] = {}
     try:
-        for result in run_all(wanted, root, live=live, jobs=jobs, reuse=reuse):
-            results[result.drill.name] = result
-            row = live_page.row(result) if live else afterwards_page.row(result)
-            click.echo(" | ".join(row))
-        left = [name for folder in root.iterdir() for name in left_behind(folder, before)]
+        with LeftBehind(root) as watched:
+            for result in run_all(wanted, root, live=live, jobs=jobs, reuse=reuse):
+                results[result.drill.name] = result
+                row = live_page.row(result) if live else afterwards_page.row(result)
+                click.echo(" | ".join(row))
+        left = watched.names()
     finally:
         if keep is None:
             shutil.rmtree(root, ignore_errors=True)

@@ -4,84 +4,100 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
-import time
+import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 
 from unhang.lab.faults.declared import FOLDER_VARIABLE
-from unhang.lab.job import marked_processes
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written
 _CONTROL_GROUPS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))
-_LISTENING = "0A"
-_SECOND_LOOK_S = 0.5
+_LOOK_EACH_S = 0.2
+_NUMBER = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What exists at one moment.
+class LeftBehind:
+    """Looks, while drills run, at what is theirs; `names` says what of it is still there.
 
-    Attributes:
-        found: kinds of things (`port`, `namespace`, …) with the names of each.
+    Only what belongs to a drill counts: it is in its folder, or a process that carries the
+    folder's mark had it open or mapped, or its name holds such a process's number. Other programs
+    of the machine make and leave files of shared memory at any time.
     """
 
-    found: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+    def __init__(self, folder: Path) -> None:
+        """Args: folder: the drill's folder, or one that holds the folders of several."""
+        self._folder = folder.resolve()
+        self._makers = {os.getpid()}
+        self._files: set[str] = set()
+        self._namespaces = frozenset(namespaces())
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> LeftBehind:
+        """Begin to look."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Look for the last time."""
+        self._done.set()
+        self._thread.join()
+
+    def names(self) -> list[str]:
+        """Processes, namespaces, mounts, control groups and shared memory that live on."""
+        found = {
+            "process": map(str, self._processes()),
+            "namespace": (n for n in namespaces() if n not in self._namespaces and self._made(n)),
+            "mount": (n for n in _mounts() if self._is_inside(n)),
+            "control group": (n for n in control_groups() if self._made(n)),
+            "shared memory": (n for n in _shared_memory() if n in self._files or self._made(n)),
+        }
+        return [f"{kind} {name}" for kind, names in found.items() for name in sorted(names)]
+
+    def _watch(self) -> None:
+        while True:
+            last = self._done.wait(_LOOK_EACH_S)
+            for pid in self._processes():
+                self._makers.add(pid)
+                self._files.update(_used_files(pid))
+            if last:
+                return
+
+    def _made(self, name: str) -> bool:
+        """Whether a name holds the number of one of the drill's processes, or of this one."""
+        return any(int(number) in self._makers for number in _NUMBER.findall(name))
+
+    def _is_inside(self, path: str) -> bool:
+        return Path(path).is_relative_to(self._folder)
+
+    def _processes(self) -> Iterator[int]:
+        """Those whose environment names the folder, or one in it."""
+        mark = f"{FOLDER_VARIABLE}="
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            with contextlib.suppress(OSError):
+                words = os.fsdecode((entry / "environ").read_bytes()).split("\0")
+                if any(w.startswith(mark) and self._is_inside(w[len(mark) :]) for w in words):
+                    yield int(entry.name)
 
 
-def look_around() -> Surroundings:
-    """Namespaces, mounts, control groups, files of shared memory and ports that exist now."""
-    return Surroundings(
-        frozenset(
-            (kind, name)
-            for kind, names in (
-                ("namespace", _namespaces()),
-                ("mount", _mounts()),
-                ("control group", control_groups()),
-                ("shared memory", _shared_memory()),
-                ("port", _ports()),
-            )
-            for name in names
-        )
-    )
-
-
-def left_behind(folder: Path, before: Surroundings) -> list[str]:
-    """What there is more than before, and processes of the drill; nothing of other programs.
-
-    A port or a file of shared memory that a living process of somebody else uses is theirs, and
-    what is gone at a second look is somebody's who was just at it.
-    """
-    found = _more(before)
-    if found:
-        time.sleep(_SECOND_LOOK_S)
-        found &= _more(before)
-    root = str(folder.resolve())
-    processes = [f"process {pid}" for pid in marked_processes(FOLDER_VARIABLE, root)]
-    return [*processes, *sorted(f"{kind} {name}" for kind, name in found)]
-
-
-def _more(before: Surroundings) -> frozenset[tuple[str, str]]:
-    more = look_around().found - before.found
-    used = _used_files()
-    return frozenset(
-        (kind, name)
-        for kind, name in more
-        if not (kind == "shared memory" and f"{_SHARED_MEMORY / name}" in used)
-        and not (kind == "port" and f"socket:[{name.partition(' ')[2]}]" in used)
-        and not (kind == "namespace" and _is_in_use(name))
-    )
-
-
-def _is_in_use(namespace: str) -> bool:
-    """Whether another drill, which runs beside this one, has made it: its name holds the number."""
-    maker = namespace.removeprefix("unhang-").partition("-")[0]
-    return maker.isdecimal() and int(maker) != os.getpid() and Path("/proc", maker).exists()
-
-
-def _namespaces() -> Iterable[str]:
+def namespaces() -> list[str]:
+    """Network namespaces of drills: `unhang-<pid of the maker>-<node>`."""
     return [line.split()[0] for line in _output("ip", "netns", "list") if "unhang" in line]
+
+
+def control_groups() -> Iterable[str]:
+    """The folders of the control groups that faults made: `…/unhang-drill-<pid>`."""
+    return [str(path) for root in _CONTROL_GROUPS for path in root.glob("unhang-drill-*")]
 
 
 def _mounts() -> Iterable[str]:
@@ -91,37 +107,18 @@ def _mounts() -> Iterable[str]:
     return []
 
 
-def control_groups() -> Iterable[str]:
-    """The folders of the control groups that faults made: `…/unhang-drill-<pid>`."""
-    return [str(path) for root in _CONTROL_GROUPS for path in root.glob("unhang-drill-*")]
-
-
 def _shared_memory() -> Iterable[str]:
     return [path.name for path in _SHARED_MEMORY.iterdir()] if _SHARED_MEMORY.is_dir() else []
 
 
-def _ports() -> Iterator[str]:
-    """Ports that somebody listens at, each with the inode of its socket."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with contextlib.suppress(OSError):
-            for line in Path(table).read_text(encoding="utf-8").splitlines()[1:]:
-                words = line.split()
-                if words[3] == _LISTENING:
-                    yield f"{int(words[1].rpartition(':')[2], 16)} {words[9]}"
-
-
-def _used_files() -> frozenset[str]:
-    """What living processes have open or mapped."""
-    used: set[str] = set()
-    mapped = f"{_SHARED_MEMORY}/"
-    for process in Path("/proc").iterdir():
-        if not process.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):
-            used.update(str(entry.readlink()) for entry in (process / "fd").iterdir())
-            maps = (process / "maps").read_text(encoding="utf-8", errors="replace")
-            used.update(line.split()[-1] for line in maps.splitlines() if mapped in line)
-    return frozenset(used)
+def _used_files(pid: int) -> Iterator[str]:
+    """The files of shared memory that a process has open or mapped."""
+    process, inside = Path("/proc", str(pid)), f"{_SHARED_MEMORY}/"
+    with contextlib.suppress(OSError):
+        used = [str(entry.readlink()) for entry in (process / "fd").iterdir()]
+        maps = (process / "maps").read_text(encoding="utf-8", errors="replace")
+        used += [line.split()[-1] for line in maps.splitlines() if inside in line]
+        yield from (name.removeprefix(inside) for name in used if name.startswith(inside))
 
 
 def _output(*command: str) -> list[str]:

@@ -16,7 +16,7 @@ from unhang.lab.drills import DRILLS, find_drill
 from unhang.lab.folder import DrillFolder
 from unhang.lab.job import Console, Launcher, end_processes, is_alive, marked_processes
 from unhang.lab.launching import job_environment
-from unhang.lab.leftovers import left_behind, look_around
+from unhang.lab.leftovers import LeftBehind
 from unhang.lab.machine import require
 from unhang.lab.messages import tell_drills
 from unhang.lab.running import run_drill
@@ -114,13 +114,49 @@ def test_the_environment_adds_to_what_the_user_has(
 
 
 def test_what_is_left_behind_is_seen(tmp_path: Path) -> None:
-    before = look_around()
-    assert left_behind(tmp_path, before) == []
-    with subprocess.Popen(
-        ["sleep", "60"], env={**os.environ, "UNHANG_DRILL": str(tmp_path.resolve())}
-    ) as process:
-        assert wait_for(lambda: left_behind(tmp_path, before) == [f"process {process.pid}"])
-        process.kill()
+    environment = {**os.environ, "UNHANG_DRILL": str(tmp_path.resolve() / "one")}
+    with LeftBehind(tmp_path) as left:
+        assert left.names() == []
+        with subprocess.Popen(["sleep", "60"], env=environment) as process:
+            assert wait_for(lambda: left.names() == [f"process {process.pid}"])
+            process.kill()
+    assert left.names() == []
+
+
+HOLDS = """
+import mmap, os, time
+name = f"/dev/shm/{os.environ['NAME']}"
+with open(name, "wb+") as file:
+    file.truncate(4096)
+    held = mmap.mmap(file.fileno(), 4096)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no shared memory on this machine")
+def test_shared_memory_of_a_drill_is_told_from_what_others_leave(tmp_path: Path) -> None:
+    names = [f"unhang_test_{who}_{tmp_path.name}" for who in ("ours", "theirs")]
+    marks = (tmp_path.resolve(), tmp_path.resolve().parent / "beside")
+    with LeftBehind(tmp_path) as left:
+        jobs = [
+            subprocess.Popen(
+                [sys.executable, "-c", HOLDS],
+                env={**os.environ, "NAME": name, "UNHANG_DRILL": str(mark)},
+            )
+            for name, mark in zip(names, marks, strict=True)
+        ]
+        try:
+            assert wait_for(lambda: any(n.startswith("shared memory") for n in left.names()))
+            assert wait_for(Path("/dev/shm", names[1]).exists)
+        finally:
+            for job in jobs:
+                job.kill()
+                job.wait()
+    try:
+        assert left.names() == [f"shared memory {names[0]}"]
+    finally:
+        for name in names:
+            Path("/dev/shm", name).unlink()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -138,25 +174,24 @@ def test_who_ends_a_drill_leaves_no_job_behind(tmp_path: Path, number: signal.Si
     try:
         log = folder / "logs" / "merged.log"
         assert wait_for(lambda: log.exists() and "begun" in log.read_text("utf-8"))
-        before = look_around()
-        drill.send_signal(number)
-        assert drill.wait(60) != 0
+        with LeftBehind(folder) as left:
+            drill.send_signal(number)
+            assert drill.wait(60) != 0
     finally:
         drill.kill()
         drill.wait()
-    assert left_behind(folder, before) == []
+    assert left.names() == []
     assert not (folder / "kit").exists()
 
 
 def test_a_namespace_of_a_drill_that_runs_beside_is_not_left_behind(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    before = look_around()
     gone = subprocess.Popen(["true"])
     gone.wait()
-    with subprocess.Popen(["sleep", "60"]) as other:
+    with subprocess.Popen(["sleep", "60"]) as other, LeftBehind(tmp_path) as left:
         made = [f"unhang-{number}-0" for number in (other.pid, gone.pid, os.getpid())]
-        monkeypatch.setattr(leftovers, "_namespaces", lambda: made)
-        found = [name for name in left_behind(tmp_path, before) if name.startswith("namespace")]
+        monkeypatch.setattr(leftovers, "namespaces", lambda: made)
+        found = left.names()
         other.kill()
-    assert found == sorted(f"namespace {name}" for name in made[1:])
+    assert found == [f"namespace {made[-1]}"]
