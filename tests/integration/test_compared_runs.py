@@ -59,7 +59,7 @@ def _watched(folder: Path, how: str, **more: str) -> Path:
     inherited = {name: value for name, value in os.environ.items() if name != NAME}
     subprocess.run(
         [*command, *launched(2, script, how, str(folder / "model.pt"))],
-        env={**inherited, **more, "OMP_NUM_THREADS": "1"}, check=True, timeout=120,
+        env={**inherited, **more, "OMP_NUM_THREADS": "1"}, check=True, timeout=300,
         capture_output=True,
     )  # fmt: skip
     return run
