@@ -2,8 +2,8 @@
 
 Hyperscan does it at the speed of memory when it is installed (`pip install unhang[fast]`), else an
 Aho-Corasick automaton; a small one does it in small jobs, for it is ready at once. Where neither
-can be had, the lines are masked (every digit is a `0`), which leaves few different ones in a healthy
-log, and each different one is searched only once. All find the same places.
+can be had, the lines are masked (every digit is a `0`), which leaves few different ones in a
+healthy log, and each different one is searched only once. All find the same places.
 """
 
 from __future__ import annotations
