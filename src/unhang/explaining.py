@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 import io
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from enum import Enum
 
+from unhang import lazy_re as re
 from unhang import settings
 from unhang.architectures import Architecture, decode, group_size, tell_contents
 from unhang.assemble import assemble

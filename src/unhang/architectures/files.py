@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from unhang import lazy_re as re
 from unhang.architectures.hf import from_config
 from unhang.architectures.known import need_model
 from unhang.architectures.tensors import Architecture, GatheredUnit, Part, Tensor

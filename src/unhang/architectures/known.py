@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.architectures.hf import from_config
 from unhang.architectures.tables import table
 from unhang.architectures.tensors import Architecture

@@ -6,12 +6,12 @@ sorted by time, and neighbours are joined.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from unhang import lazy_re as re
 from unhang.assemble.given_files import OWN_FOLDERS, GivenFile, series_of
 from unhang.model.events import Progress, PythonException
 from unhang.model.events.lifecycle import STATES_OF_WORK

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.engine.nature import DATED, Nature
 from unhang.model.events import (
     TROUBLE,

@@ -6,11 +6,11 @@ something says so; otherwise it stays unknown.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.assemble.children import Children
 from unhang.assemble.gpu_owners import GpuOwners
 from unhang.assemble.numbering import ranks_alone, ranks_by_file

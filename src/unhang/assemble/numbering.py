@@ -6,10 +6,10 @@ program names its files after ranks, and `log-3.txt` is rank 3's.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from unhang import lazy_re as re
 from unhang.model.ids import Rank
 
 _NUMBER = re.compile(r"\d{1,6}")

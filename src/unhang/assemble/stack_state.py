@@ -6,10 +6,10 @@ counts instead; where it only serves a loop (Ray's, asyncio's), the thread that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Frame, StackKind, ThreadStack
 from unhang.model.forms import patterns_of
 from unhang.model.phases import Phase

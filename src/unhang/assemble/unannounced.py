@@ -7,11 +7,11 @@ ranks introduce themselves again after an end, in the same words (a job that was
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     Event,
     ProcessEnded,

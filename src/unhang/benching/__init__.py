@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import re
 import socket
 import threading
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.benching.statistics import decide
 from unhang.checking.cluster import ClusterRequest, Ramp
 from unhang.checking.collectives import OPERATIONS, bandwidths

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 from pathlib import Path
 
 import click
 
+from unhang import lazy_re as re
 from unhang.commands.output import language_option, locale_language, with_form, write_text
 
 

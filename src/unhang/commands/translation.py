@@ -9,11 +9,11 @@ translated errors.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterable, Sequence
 
 import click
 
+from unhang import lazy_re as re
 from unhang.commands.output import LANGUAGES, locale_language
 
 _EXTRAS = re.compile(r"  \[([^\[\]]*)\]$")

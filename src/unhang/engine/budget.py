@@ -19,6 +19,9 @@ _UNDER_WAY = 0.2
 _OF_A_WORKER = 64 << 20
 """Bytes that a worker needs to be of use."""
 
+_MADE_LATER = 8 << 20
+"""Bytes of the patterns and tables of reading that are made when they are first asked."""
+
 _before: int | None = None
 """Bytes that this worker held before it read; None where it is none."""
 
@@ -57,7 +60,7 @@ class Budget:
 
     def ready(self) -> Budget:
         """The same, now that all is loaded that reading takes: from here on it counts."""
-        return replace(self, held=_resident())
+        return replace(self, held=_resident() + _MADE_LATER)
 
     def for_workers(self, processes: int) -> Budget:
         """What each of so many workers may use."""
@@ -85,7 +88,7 @@ class Budget:
 def begin_worker() -> None:
     """Note what a worker holds that has loaded all that reading takes."""
     global _before  # noqa: PLW0603 (one process, one budget)
-    _before = _resident()
+    _before = _resident() + _MADE_LATER
 
 
 def _told(size: int) -> str:

@@ -25,6 +25,7 @@ from unhang.parsers.recorder import DumpReader
 from unhang.sources.artifact import Artifact
 from unhang.sources.buffer import Length
 from unhang.sources.plan import plan
+from unhang.sources.scan import MUCH
 
 __all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
 
@@ -119,7 +120,6 @@ def gather(
         budget: what may be used; what could not be read for the lack of it becomes one problem.
     """
     readers = engine or Engine(cores())
-    plan(WANTED, plain=False)  # which workers that are forked then share
     if budget is not None:
         budget = budget.ready()
         if readers.ray is None:
@@ -143,10 +143,13 @@ def gather(
             reads.append(_dump(item, dump_reader, budget))
             meter.add(item.size_bytes or 0)
         else:
+            budget = _expect_much(budget)
             beginning = Beginning(item)
             reads.append(read_artifact(beginning.artifact, meter.add, budget=budget))
             gathered.natures[item.name] = beginning.nature()
     files = [gathered.artifacts[index] for index in later]
+    if readers.ray is None and meter.total >= MUCH:
+        budget = _expect_much(budget)
     every = _read_all(files, meter, readers, budget, gathered.lengths)
     for index, read in zip(later, every, strict=True):
         reads[index] = read
@@ -162,6 +165,12 @@ def gather(
     gathered.problems = _told_once(gathered.problems, meter)
     gathered.size_bytes = meter.done
     return gathered
+
+
+def _expect_much(budget: Budget | None) -> Budget | None:
+    """Make ready for large artifacts, or some whose size nobody knows: workers then share it."""
+    grown = plan(WANTED, plain=False).expect_much()
+    return budget.ready() if budget is not None and grown else budget
 
 
 def _read_all(

@@ -11,11 +11,11 @@ report again and again), and so do attempts to connect.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 
+from unhang import lazy_re as re
 from unhang.model.events import Progress
 from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.parsers.base import place

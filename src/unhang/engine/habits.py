@@ -12,12 +12,12 @@ requests for a status go on without the job.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import islice
 
+from unhang import lazy_re as re
 from unhang.engine.rereading import Around
 from unhang.model.events import Progress
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK

@@ -20,9 +20,9 @@ hold something against the job.
 
 from __future__ import annotations
 
-import re
 from itertools import dropwhile
 
+from unhang import lazy_re as re
 from unhang.engine.rereading import end_of
 from unhang.model.incident import Introduced
 from unhang.sources.artifact import Artifact

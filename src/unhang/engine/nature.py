@@ -10,7 +10,6 @@ import ast
 import contextlib
 import datetime
 import os
-import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
+from unhang import lazy_re as re
 from unhang.model.forms import named
 from unhang.model.provenance import NOBODY
 from unhang.model.time import Clock, Instant

@@ -7,8 +7,7 @@ itself.
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.sources.line import Line
 from unhang.sources.plan import Wanted
 

@@ -111,7 +111,7 @@ def batches(artifacts: Sequence[Artifact]) -> Iterator[Batch]:
 def _remember(counter: Synchronized[int]) -> None:
     global _counter  # noqa: PLW0603 (each process has its own)
     _counter = counter
-    plan(WANTED, plain=False)
+    plan(WANTED, plain=False).expect_much()
     begin_worker()
 
 

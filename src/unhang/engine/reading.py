@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import get_args
 
+from unhang import lazy_re as re
 from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.own_reports import OwnReports
 from unhang.errors import ArtifactError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import re
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -15,6 +14,7 @@ from functools import partial
 from multiprocessing.context import BaseContext
 from typing import TypeVar
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 
 S = TypeVar("S")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.fixing.refusal import Refusal
 from unhang.linting.slurm import early_expansions
 from unhang.model.diagnosis import Fix

@@ -8,10 +8,10 @@ changed where the job is launched.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.fixing.code_edits import edit_code
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import shell as shell_editor

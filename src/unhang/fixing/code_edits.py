@@ -7,10 +7,10 @@ is left alone; one that makes it several times is changed only where all of them
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import python as editor
 from unhang.fixing.job import Held, Job

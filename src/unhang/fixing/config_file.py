@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 
 _LARGEST_BYTES = 1_000_000

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.fixing.editors import pods as pod_editor
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.refusal import Refusal

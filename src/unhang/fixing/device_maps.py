@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 
+from unhang import lazy_re as re
 from unhang.fixing.editors import python as python_editor
 from unhang.fixing.job import plain
 from unhang.fixing.shell_words import read_commands

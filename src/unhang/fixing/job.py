@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.fixing.config_file import ConfigFile, Language, read_target, suffix_language
 from unhang.fixing.editors import python as python_editor

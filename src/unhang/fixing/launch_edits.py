@@ -7,9 +7,9 @@ row can know (the name of an interface, the size of a host), is left to the user
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
+from unhang import lazy_re as re
 from unhang.fixing import batch_scripts, container_memory, device_maps, process_counts, rewording
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import yaml as yaml_editor

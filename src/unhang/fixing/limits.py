@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from unhang import lazy_re as re
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting
 from unhang.model.diagnosis import Fix

@@ -7,10 +7,10 @@ gone and no other in its place; else the file stays as it is.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.fixing.config_file import ConfigFile, Language, read_target
 from unhang.fixing.saving import save

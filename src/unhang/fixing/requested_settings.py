@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import enum
 import json
-import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from unhang import lazy_re as re
 from unhang.fixing.refusal import Refusal
 from unhang.model.diagnosis import Fix
 

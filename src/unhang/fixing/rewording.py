@@ -7,8 +7,8 @@ Configurations made for Hydra hand the same words to the same constructor: `stra
 from __future__ import annotations
 
 import ast
-import re
 
+from unhang import lazy_re as re
 from unhang.fixing.refusal import Refusal
 from unhang.model.diagnosis import Fix
 from unhang.settings import find_framework

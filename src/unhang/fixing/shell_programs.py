@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 
+from unhang import lazy_re as re
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import Command, ShellWord, read_commands
 from unhang.linting.document import SettingsDocument

@@ -6,10 +6,10 @@ decide where a word ends; nothing is expanded, and nothing is run.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from unhang import lazy_re as re
 from unhang.fixing.refusal import Refusal
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\(?:\r?\n|\Z))+")

@@ -7,11 +7,11 @@ written that would go nowhere, the wrong way, or against another setting.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.fixing.job import Job, plain
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling

@@ -6,10 +6,10 @@ that lie in one folder are two jobs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from unhang import lazy_re as re
 from unhang.linting.conditions import finding, world_product
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.linting.launches import batch_script, device_counts, nodes_of_one_job

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+
+from unhang import lazy_re as re
 
 _GRANTED = re.compile(
     r"^#SBATCH\s+(?:.*\s)?(?:--gres[= ]gpu|--gpus-per-node[= ])(?::?[A-Za-z][\w.-]*)?:?(\d{1,4})\b",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.heredocs import Heredoc, find_heredocs, without_heredocs

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from unhang import lazy_re as re
 from unhang.linting.conditions import finding
 from unhang.linting.device_counts import granted, started, visible
 from unhang.linting.document import SettingKind, SettingsDocument, Written

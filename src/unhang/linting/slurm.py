@@ -7,10 +7,10 @@ GPU.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.model.provenance import Message
 

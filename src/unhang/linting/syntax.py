@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 
+from unhang import lazy_re as re
 from unhang.model.toml import TOMLDecodeError, loads
 
 _TEMPLATE = re.compile(r"\{\{|\{%|<%")

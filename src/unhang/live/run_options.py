@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import socket
 import stat
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.live.messages.request import (
     ABORT,

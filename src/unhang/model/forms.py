@@ -7,11 +7,11 @@ A row has `says`, `text` (a list: one text in pieces) and perhaps `ignore_case`,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
+from unhang import lazy_re as re
 from unhang.model.toml import load
 
 E = TypeVar("E", bound=Enum)

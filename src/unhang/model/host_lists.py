@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+
+from unhang import lazy_re as re
 
 _PART = re.compile(r"[^,\s\[]*(?:\[[^\]]*\][^,\s\[]*)+|[^,\s]+")
 _BRACKET = re.compile(r"(?P<stem>[^\[]*)\[(?P<ranges>[^\]]*)\](?P<rest>.*)")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NewType, TypeAlias
+
+from unhang import lazy_re as re
 
 Rank = NewType("Rank", int)
 """Global rank in the job."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from unhang import lazy_re as re
 
 _SPELT = re.compile(r"(?:[0-9a-f]{4,8}:)?(?P<bus>[0-9a-f]{2}):(?P<device>[0-9a-f]{2})(?:\.\d)?")
 _NUMBER = re.compile(r"(?:0x)?(?P<bus>[0-9a-f]{1,2})(?P<device>[0-9a-f]{2})(?P<function>[0-9a-f])")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 
 _NUMBER = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([a-zA-Z/]*)\s*")

@@ -13,9 +13,9 @@ of a host in front (`tpu-job-jax-0`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, Finished
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

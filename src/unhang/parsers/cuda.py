@@ -20,9 +20,9 @@ programs that try a smaller batch print the error and go on.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import DeviceFault, DeviceProblem, Event
 from unhang.model.forms import named
 from unhang.model.provenance import Origin

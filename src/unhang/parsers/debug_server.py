@@ -12,10 +12,10 @@ lock is kept, and 503 one that cannot be reached.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, StackRefused
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place

@@ -14,9 +14,9 @@ unspecified launch failure. Time-outs of senders and receivers of a channel name
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import BarrierMissing, Event, Waiter
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place

@@ -21,10 +21,10 @@ its first headline; the ranks count within the group.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from unhang import lazy_re as re
 from unhang.model.events import DesyncReported, Event
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
 from unhang.model.provenance import Origin

@@ -11,9 +11,9 @@ based on global rank") name no GPU, so nothing is said of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import DeviceGuessed, Event
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place

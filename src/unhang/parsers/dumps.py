@@ -17,9 +17,9 @@ speaks for the group that runs the monitor (the first one), not for the group th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import DumpReason, DumpSignal, Event, WatchdogStuck
 from unhang.model.forms import named
 from unhang.model.ids import Rank

@@ -21,10 +21,10 @@ victims; an exit by -6 is often the own watchdog. A screenshot's text loses colo
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     ClosingSignal,
     Event,

@@ -22,9 +22,9 @@ to stdout are none, because a buffered stdout comes out after the traceback on s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, Finished, Restarted
 from unhang.model.forms import named
 from unhang.parsers.base import LineParser, needles, place

@@ -18,9 +18,9 @@ is in seconds since 1970; the program usually prints the same exception itself a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, Frame, PythonException
 from unhang.model.provenance import TEXT_LIMIT, Origin
 from unhang.model.time import Clock, Instant

@@ -20,9 +20,9 @@ no news.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, ProcessEnded, Reporter
 from unhang.model.forms import named
 from unhang.parsers.base import LineParser, place

@@ -15,9 +15,9 @@ second-hand: somebody exited or timed out earlier.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, GlooFault, GlooProblem
 from unhang.model.forms import patterns_of
 from unhang.model.ids import Rank

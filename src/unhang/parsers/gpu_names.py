@@ -12,9 +12,9 @@ A model is said once for each speaker.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, VersionSeen
 from unhang.model.provenance import Origin
 from unhang.parsers.base import LineParser, place

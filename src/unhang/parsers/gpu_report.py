@@ -22,9 +22,9 @@ Traps: `Aggregate` counts the whole life of the GPU and says nothing of this job
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, HostProblem, HostReport
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

@@ -16,9 +16,9 @@ pids are those of the host, and in a container none are listed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, GpuProcess, GpuState, HostProblem, HostReport
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

@@ -10,9 +10,9 @@ The first is of `nvidia-smi -L`, the second of NVIDIA's driver, before what it s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, GpuUuid
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

@@ -15,10 +15,10 @@ the speaker of either is a victim.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import CollectiveTimeout, Event
 from unhang.model.provenance import Origin
 from unhang.parsers.base import LineParser, place

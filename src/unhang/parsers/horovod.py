@@ -18,9 +18,9 @@ ones.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import DesyncReported, Event, Fingerprint, FingerprintMismatch
 from unhang.model.ids import Rank, Ranks
 from unhang.parsers.base import LineParser, place

@@ -18,9 +18,9 @@ speaks.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, StopKind, StopSeen
 from unhang.parsers.base import LineParser, place
 from unhang.sources.context import LineContext

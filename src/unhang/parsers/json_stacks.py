@@ -13,9 +13,9 @@ was cut still tells what it holds.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import TEXT_LIMIT, Origin, Provenance
 from unhang.parsers.base import LineParser, needles

@@ -24,10 +24,10 @@ the GPU, not the cause; corrected PCIe errors and `OK` lines of NFS are no fault
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, KernelEvent, KernelProblem, MemoryKillsCounted
 from unhang.model.forms import patterns_of
 from unhang.parsers.base import LineParser, needles, place

@@ -15,10 +15,10 @@ where the process waits.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin, Provenance
 from unhang.parsers.base import LineParser

@@ -16,9 +16,9 @@ deletion, so a victim; `Completed` with exit code 0 did not fail.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.parsers.base import LineParser, place, place_on
 from unhang.parsers.vocabulary.signals import split_exit

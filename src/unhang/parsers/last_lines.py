@@ -10,9 +10,9 @@ Traps: who tells of a rank in a sentence need not be that rank; what threads pri
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, LastLine
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, place

@@ -18,11 +18,11 @@ names the first process that it noticed.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     ClosingSignal,
     Event,

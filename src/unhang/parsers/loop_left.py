@@ -15,10 +15,10 @@ condition, a wait or a negation in front; a load or a download that is done; a s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, LoopEnd, LoopLeft
 from unhang.model.forms import patterns_of
 from unhang.model.ids import Rank

@@ -9,9 +9,9 @@ A traceback or a stack tells one line of a function, and not whether it lies in 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, LoopStood
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

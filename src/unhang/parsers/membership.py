@@ -22,9 +22,9 @@ number is the world's); `Process rank: 3` of the transformers examples is the lo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, WorldSeen
 from unhang.model.forms import patterns
 from unhang.model.ids import LocalRank, Rank

@@ -10,9 +10,9 @@ Only frames of libraries whose presence decides something are said, each once fo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, StackSeen
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

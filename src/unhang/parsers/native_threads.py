@@ -17,10 +17,10 @@ stacks of a process are said when it ends.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin, Provenance
 from unhang.parsers.base import LineParser, needles

@@ -20,10 +20,10 @@ the state is kept for each speaker. The same block is printed again inside `what
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
 from unhang.model.provenance import Origin
 from unhang.parsers.base import LineParser, place

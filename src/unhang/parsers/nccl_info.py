@@ -18,9 +18,9 @@ may be glued or cut in the middle.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     CommunicatorStage,
     Event,

@@ -17,9 +17,9 @@ the better one is said.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import BandwidthMeasured, Event, VersionSeen, WorldSeen
 from unhang.model.ids import Rank
 from unhang.parsers.base import EventFields, LineParser, place

@@ -18,10 +18,10 @@ failed proxy call is somebody else's failure, and a line may hold messages of se
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
 from unhang.model.forms import named
 from unhang.parsers.base import EventFields, LineParser

@@ -18,9 +18,9 @@ is a GPU's own memory; a matrix that was cut off tells nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, PeerPathMeasured
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

@@ -18,12 +18,12 @@ label may be such a text (the bar itself tells more); source lines of tracebacks
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, PhaseMark
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge

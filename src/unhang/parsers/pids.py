@@ -11,9 +11,9 @@ Traps: such a line need not be printed by the process that it names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, WorldSeen
 from unhang.model.forms import patterns
 from unhang.model.ids import LocalRank, Rank

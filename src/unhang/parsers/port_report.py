@@ -18,10 +18,10 @@ and storage adapters rightly run at other rates than those of the compute fabric
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, HostProblem, HostReport
 from unhang.parsers.base import EventFields, LineParser, place
 from unhang.sources.line import Line

@@ -23,9 +23,9 @@ no second name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, WorldSeen
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank

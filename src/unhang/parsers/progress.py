@@ -20,9 +20,9 @@ rank, but `worker process 7` is none; without a label nothing tells training fro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, PhaseMark, Progress
 from unhang.model.ids import Rank
 from unhang.model.phases import Phase, PhaseEdge

@@ -24,11 +24,11 @@ after any other fatal error the stack is a crash's. Helper threads always wait.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
 from unhang.model.provenance import Origin
 from unhang.model.time import Instant

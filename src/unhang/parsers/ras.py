@@ -23,10 +23,10 @@ for a moment.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport
 from unhang.model.ids import Rank
 from unhang.parsers.base import EventFields, LineParser, place

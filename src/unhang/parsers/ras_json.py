@@ -26,10 +26,10 @@ that all is well.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, RasGroup, RasProblem, RasReport, VersionSeen
 from unhang.model.ids import Rank
 from unhang.parsers.base import EventFields, LineParser, place

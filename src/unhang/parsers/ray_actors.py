@@ -18,9 +18,9 @@ possibilities, no evidence; an actor that the driver ends (`INTENDED_…`) did n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, ProcessEnded, Reporter, StopKind, StopSeen, WorldSeen
 from unhang.model.ids import LocalRank, Rank
 from unhang.parsers.base import LineParser, place, place_on

@@ -22,9 +22,9 @@ ranks too; who is waited for in a sentence need not be guilty, so that a rule we
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
+from unhang import lazy_re as re
 from unhang.model.events import BarrierMissing, Event, ProcessEnded, Reporter, Waiter
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank, Ranks

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import enum
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from unhang import lazy_re as re
 from unhang.model.codec import decode
 from unhang.model.events import (
     Event,

@@ -15,9 +15,9 @@ What NCCL itself says it read (`set by environment to`) is another parser's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, SettingSeen
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

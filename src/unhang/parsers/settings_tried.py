@@ -17,10 +17,10 @@ words that it did not help; a run without any sign of success tells nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, SettingTried
 from unhang.model.forms import named
 from unhang.parsers.base import LineParser, place

@@ -14,10 +14,10 @@ all ranks and tell nothing; who always prints another text (the main process) te
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, OneDiffers
 from unhang.model.ids import Rank, Ranks
 from unhang.parsers.base import LineParser, place

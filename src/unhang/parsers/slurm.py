@@ -17,9 +17,9 @@ task is a rank only with one task for each GPU.
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.time import Clock, Instant
 from unhang.parsers.base import LineParser, place, place_on

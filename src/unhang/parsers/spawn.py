@@ -14,9 +14,9 @@ is no rank; a worker killed by `Hangup` means a closed session, not memory.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank

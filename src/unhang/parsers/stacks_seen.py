@@ -18,10 +18,10 @@ is named.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, StackSeen
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin

@@ -13,10 +13,10 @@ warm-up of 100 steps and other settings are no plan.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, StepsPlanned
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place

@@ -18,9 +18,9 @@ traceback is code.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, StoreFault, StoreProblem
 from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place

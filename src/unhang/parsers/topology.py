@@ -15,9 +15,9 @@ Older versions name the adapters (`mlx5_0`) in the matrix itself.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import DeviceLink, Event, TopologySeen
 from unhang.parsers.base import EventFields, LineParser, place
 from unhang.sources.line import Line

@@ -12,10 +12,10 @@ lines, and patch releases that are not in the table lie close to those that are.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, VersionSeen
 from unhang.model.provenance import Origin
 from unhang.parsers.base import LineParser, place

@@ -18,9 +18,9 @@ of the many; dumps that are missing make ranks missing; states differ between ra
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import DesyncReported, Event, Fingerprint, FingerprintMismatch
 from unhang.model.ids import NO_RANKS, Rank, Ranks, SeqId
 from unhang.parsers.base import LineParser, place

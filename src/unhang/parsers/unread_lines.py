@@ -7,10 +7,10 @@ words that programs use when they give up, where these begin a message and are n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.events import UnreadLine
 from unhang.model.forms import named
 from unhang.parsers.base import place

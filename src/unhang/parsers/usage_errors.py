@@ -11,9 +11,9 @@ the usage above it, which names the same script.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, ExceptionKind, PythonException
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line

@@ -17,9 +17,9 @@ repeated by every rank and is said once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, VersionSeen
 from unhang.model.forms import rows
 from unhang.model.toml import load

@@ -19,9 +19,9 @@ Repeats are all said: `assemble` removes them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     CollectiveTimeout,
     Event,

@@ -19,9 +19,9 @@ Traps: the wrapper compares with ONE other rank, so a majority over all lines te
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import BarrierMissing, Event, Fingerprint, FingerprintMismatch
 from unhang.model.forms import named
 from unhang.model.ids import Rank, Ranks, SeqId

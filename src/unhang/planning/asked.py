@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -10,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.architectures import (
     Architecture,
     GatheredUnit,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.model import toml
 from unhang.planning import python

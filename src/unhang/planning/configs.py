@@ -6,13 +6,13 @@ looked for at the end of a dotted path, whatever framework's file it is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from math import prod
 from pathlib import Path
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.model import toml
 from unhang.model.plan import Method, Offload, Precision, SaveStyle, Strategy

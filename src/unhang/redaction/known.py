@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import html
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
+from unhang import lazy_re as re
 from unhang.redaction.names import is_secret_name
 from unhang.redaction.spans import Span
 from unhang.redaction.values import is_harmless

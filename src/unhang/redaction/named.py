@@ -6,10 +6,10 @@ would take seconds for a few megabytes of log.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.forms import named
 from unhang.redaction import values
 from unhang.redaction.names import FOREIGN, NEEDLES, PASSES, Grade, grade

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 import json
-import re
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.toml import load
 
 

@@ -11,10 +11,10 @@ import hashlib
 import hmac
 import ipaddress
 import os
-import re
 import secrets
 from collections.abc import Callable, Iterable
 
+from unhang import lazy_re as re
 from unhang.model.forms import named
 from unhang.model.host_lists import expand_hosts
 from unhang.model.toml import load

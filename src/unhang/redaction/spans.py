@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+
+from unhang import lazy_re as re
 
 MARK = re.compile(r"\[redacted [\w ()-]{1,40}\]")
 """What stands for a secret."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.redaction.names import NEEDLES, Grade, grade
 from unhang.redaction.spans import Span
 from unhang.redaction.values import is_harmless, is_number, is_prose, looks_random

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
+
+from unhang import lazy_re as re
 
 _SWITCH = re.compile(
     r"(?:true|false|yes|no|on|off|none|null|nil|auto|default|undefined|unset|empty|\[redacted.*"

@@ -6,11 +6,11 @@ in the text that was meant; what is found there is replaced in the text that sta
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.redaction.spans import Span
 
 _ESCAPE = re.compile(

@@ -6,10 +6,10 @@ rendezvous whose waiters reached the store needs no other address, a full disk n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from unhang import lazy_re as re
 from unhang.model.causes import Cause
 from unhang.model.events import (
     DeviceFault,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from unhang import lazy_re as re
 from unhang.model.causes import Cause
 from unhang.model.events import DeviceFault, StopKind, StopSeen
 from unhang.model.phases import Phase

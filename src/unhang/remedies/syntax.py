@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 
+from unhang import lazy_re as re
 from unhang.remedies.cures import PatchLanguage, Value
 
 _PLAIN = re.compile(r"[A-Za-z_./-][\w./ -]*")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Sequence
 
+from unhang import lazy_re as re
 from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message
 from unhang.model.rewrite import ChangedFile, Rewrite

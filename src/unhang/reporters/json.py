@@ -8,9 +8,9 @@ ranges (`"0-2,4-511"`); culprits are few and are a list of numbers.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 
+from unhang import lazy_re as re
 from unhang.model.contents import Contents
 from unhang.model.diagnosis import Candidate, Diagnosis, Fix, RejectedAdvice, StoryItem
 from unhang.model.finding import Collect, Finding

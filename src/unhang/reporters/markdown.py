@@ -6,9 +6,9 @@ stand in fences longer than any run of backticks in them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from unhang import lazy_re as re
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write

@@ -7,8 +7,9 @@ surrogates that cannot be encoded.
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from unhang import lazy_re as re
 
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor movements

@@ -7,9 +7,9 @@ longer fits is left out and named.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from unhang import lazy_re as re
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message
 from unhang.reporters.catalogue import write

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Sequence
 
+from unhang import lazy_re as re
 from unhang.model.diagnosis import Diagnosis
 from unhang.model.provenance import Message, Provenance
 from unhang.reporters.catalogue import write

@@ -9,11 +9,12 @@ only the section `.rodata` counts. Nothing is loaded, and no GPU is needed.
 from __future__ import annotations
 
 import os
-import re
 import struct
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+
+from unhang import lazy_re as re
 
 _VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+)\+cuda")
 _NAME = re.compile(rb"(?<![A-Z0-9_])NCCL_[A-Z0-9_]+(?=\0)")

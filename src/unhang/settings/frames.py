@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import enum
 import json
-import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from unhang import lazy_re as re
 from unhang.model.phases import Phase
 
 

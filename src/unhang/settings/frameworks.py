@@ -8,13 +8,13 @@ and its recipes. Nothing else in the package knows a framework by its name.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.settings.accepted import AcceptedKeys
 from unhang.settings.knobs import Knob, KnobChange, KnobCondition, KnobRelease
 from unhang.settings.tables import (

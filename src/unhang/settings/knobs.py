@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.settings.versions import at_least, covers, parse_version
 
 OFF = frozenset({"-1", "0", "none", "null", "", "never"})

@@ -10,13 +10,13 @@ generic texts lack their first letter (`aving checkpoint`), so that one serves b
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.settings.frameworks import frameworks
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
+from unhang import lazy_re as re
 from unhang.model.causes import Cause
 from unhang.model.toml import load
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeAlias
+
+from unhang import lazy_re as re
 
 Version: TypeAlias = tuple[int, ...]
 """Leading numbers of a release; compared as far as both sides go."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import IO, NamedTuple
 
+from unhang import lazy_re as re
 from unhang.errors import ArtifactError
 
 CHUNK = 1 << 20

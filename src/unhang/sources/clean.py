@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from unhang import lazy_re as re
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor moves

@@ -13,11 +13,11 @@ whatever a sentence may begin with, are no prefixes.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from unhang import lazy_re as re
 from unhang.model.provenance import Origin
 from unhang.sources.showing import SAMPLE
 

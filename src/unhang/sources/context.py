@@ -16,9 +16,9 @@ questions decide, the first two answered here:
 from __future__ import annotations
 
 import enum
-import re
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.forms import named
 from unhang.sources.fences import Fences, fence_of
 from unhang.sources.plan import Wanted

@@ -13,9 +13,10 @@ Each becomes a file of its own, in the form of the server's own text dumps.
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterator
 from typing import IO
+
+from unhang import lazy_re as re
 
 MARK = b" - PyTorch Distributed</title>"
 """Stands in the head of every page."""

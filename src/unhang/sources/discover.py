@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 import stat
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, cast
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.model.provenance import NOBODY, Problem
 from unhang.sources.archives import Budget, expand

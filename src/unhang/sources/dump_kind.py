@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-import re
 from pathlib import PurePosixPath
+
+from unhang import lazy_re as re
 
 
 class DumpForm(enum.Enum):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from unhang import lazy_re as re
 
 _NAME = re.compile(r"\(\?P<\w+>")
 

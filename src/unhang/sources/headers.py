@@ -22,8 +22,7 @@ The month of c10 is not padded: `E314` is 14 March, `E1121` is 21 November.
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.sources import stamps
 from unhang.sources.line import Header
 

@@ -17,9 +17,9 @@ that tells of another process than itself (`[rank 0] worker 3 died:`) passes not
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin

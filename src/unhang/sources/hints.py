@@ -9,9 +9,9 @@ rank of a LoRA adapter (`lora_rank16.log`).
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import NOBODY, Origin
 
@@ -85,8 +85,10 @@ def _from_part(part: str, origin: Origin, *, whole: bool) -> Origin:
             origin = replace(origin, host=match[1])
             break
     part = _NODE_RANK.sub("", part)
-    find = re.Pattern.fullmatch if whole else re.Pattern.search
-    local, rank, task = find(_LOCAL, part), find(_RANK, part), find(_TASK, part)
+    local, rank, task = (
+        pattern.fullmatch(part) if whole else pattern.search(part)
+        for pattern in (_LOCAL, _RANK, _TASK)
+    )
     if local is not None:
         return replace(origin, local_rank=LocalRank(int(local["local"])))
     if rank is not None and _LORA.search(part) is None:

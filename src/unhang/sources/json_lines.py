@@ -10,8 +10,9 @@ stays what it is: a text that somebody shows.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
+
+from unhang import lazy_re as re
 
 _TEXT = ("log", "message", "msg", "event")
 _MORE = ("exc_info", "exception", "traceback", "stack_trace", "stacktrace", "stack", "error")

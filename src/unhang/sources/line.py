@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.provenance import NOBODY, TEXT_LIMIT, Origin, Provenance
 from unhang.model.time import Instant
 from unhang.sources.context import LineContext, begins_message

@@ -9,7 +9,7 @@ as a log it would tell of further processes. Logs, stacks and the rest of a run 
 
 from __future__ import annotations
 
-import re
+from unhang import lazy_re as re
 
 _MEMBER = re.compile(r"(?:^|[/!])host=[^/!]+/(?:(?:rank|pid)_\d{1,10}/)?(?P<name>[^/!]+)$")
 _MANIFEST = re.compile(r"[/!]manifest\.json$")

@@ -11,10 +11,10 @@ such as `[Rank 3]` (it counts within a process group) and NCCL's `host:pid:tid [
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from unhang import lazy_re as re
 from unhang.model.ids import Rank
 from unhang.model.provenance import NOBODY, Origin
 from unhang.model.time import Clock, Instant

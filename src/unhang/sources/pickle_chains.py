@@ -11,10 +11,11 @@ longer than loading the file.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import accumulate
 from operator import sub
+
+from unhang import lazy_re as re
 
 MOST = 16
 """So many levels may be: a hash of two to the power of them is cheap."""

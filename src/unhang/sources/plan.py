@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unhang.sources.scan import Scanner, scanner
+from unhang.sources.scan import GrowingScanner, Scanner, scanner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,12 @@ class ScanPlan:
     frequent: Searched
     before: tuple[int, ...]
     after: tuple[int, ...]
+
+    def expect_much(self) -> bool:
+        """Prepare for much, and say whether that took anything."""
+        scanners = (self.rare.scanner, self.frequent.scanner)
+        grown = [s.grow() for s in scanners if isinstance(s, GrowingScanner)]
+        return any(grown)
 
 
 @functools.lru_cache(maxsize=4)

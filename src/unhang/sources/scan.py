@@ -1,17 +1,18 @@
 """The multi-pattern scan: from a piece of a file to the places where literal texts end.
 
 Hyperscan does it at the speed of memory when it is installed (`pip install unhang[fast]`), else an
-Aho-Corasick automaton. Where neither can be had, the lines are masked (every digit is a `0`), which
-leaves few different ones in a healthy log, and each different one is searched only once. All find
-the same places.
+Aho-Corasick automaton; a small one does it in small jobs, for it is ready at once. Where neither
+can be had, the lines are masked (every digit is a `0`), which leaves few different ones in a
+healthy log, and each different one is searched only once. All find the same places.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, cast
+
+from unhang import lazy_re as re
 
 Hit = tuple[int, int]
 """Where a needle ends (an offset), and its index."""
@@ -20,6 +21,8 @@ Bytes = bytes | bytearray
 _MASK = bytes.maketrans(b"0123456789\r", b"0000000000\n")
 _MOST_SHAPES = 20_000
 _LONGEST_SHAPE = 2_000
+MUCH = 16 << 20
+"""Bytes from which the fastest scanner pays."""
 _HEAD = 4
 """Needles are told apart by so many of their first bytes before they are compared."""
 
@@ -32,7 +35,7 @@ class Scanner(Protocol):
 
 
 def scanner(needles: Sequence[bytes], *, plain: bool = False) -> Scanner:
-    """The fastest scanner that can be had.
+    """The scanner that is ready soonest, and the fastest that can be had once there is much.
 
     Args:
         needles: what to find; no empty text, and no NUL or line end in any.
@@ -40,10 +43,41 @@ def scanner(needles: Sequence[bytes], *, plain: bool = False) -> Scanner:
     """
     if not plain and needles:
         with contextlib.suppress(ImportError):
+            return GrowingScanner(needles)
+    return PlainScanner(needles) if plain else fastest(needles)
+
+
+def fastest(needles: Sequence[bytes]) -> Scanner:
+    """The fastest scanner that can be had; it takes a tenth of a second to build."""
+    if needles:
+        with contextlib.suppress(ImportError):
             return HyperscanScanner(needles)
         with contextlib.suppress(ImportError):
             return AhoCorasickScanner(needles)
     return PlainScanner(needles)
+
+
+class GrowingScanner:
+    """A small automaton, until so much has been searched that the fastest scanner pays."""
+
+    def __init__(self, needles: Sequence[bytes]) -> None:
+        self._needles = needles
+        self._scanner: Scanner = AhoCorasickScanner(needles, small=True)
+        self._left = MUCH
+
+    def hits(self, data: Bytes, begin: int, end: int) -> list[Hit]:
+        """Every place within `data[begin:end]` where a needle ends, in order."""
+        self._left -= end - begin
+        if self._left < 0:
+            self.grow()
+        return self._scanner.hits(data, begin, end)
+
+    def grow(self) -> bool:
+        """Get ready for much, and say whether that took anything."""
+        grows = isinstance(self._scanner, AhoCorasickScanner) and self._scanner.small
+        if grows:
+            self._scanner = fastest(self._needles)
+        return grows
 
 
 class HyperscanScanner:
@@ -82,12 +116,14 @@ class HyperscanScanner:
 class AhoCorasickScanner:
     """Scanner over the automaton of `ahocorasick_rs`."""
 
-    def __init__(self, needles: Sequence[bytes]) -> None:
+    def __init__(self, needles: Sequence[bytes], *, small: bool = False) -> None:
         import ahocorasick_rs
 
-        # Its tables take some MB, and it is up to twice as fast as the smaller kinds.
+        # The large kind is up to twice as fast, and takes ten times as long to build.
+        kinds = ahocorasick_rs.Implementation
+        self.small = small
         self._automaton = ahocorasick_rs.BytesAhoCorasick(
-            needles, implementation=ahocorasick_rs.Implementation.DFA
+            needles, implementation=kinds.ContiguousNFA if small else kinds.DFA
         )
 
     def hits(self, data: Bytes, begin: int, end: int) -> list[Hit]:

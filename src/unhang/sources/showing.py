@@ -19,9 +19,9 @@ from its first line to its last, and is confirmed by a line of another kind that
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
+from unhang import lazy_re as re
 from unhang.model.forms import named
 from unhang.sources.plan import Wanted
 

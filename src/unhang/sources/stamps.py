@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import calendar
 import datetime
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.time import Clock, Instant
 
 _UTC = datetime.timezone.utc

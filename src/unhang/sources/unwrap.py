@@ -8,11 +8,11 @@ is another rank's, ends the search.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.toml import load
 from unhang.sources.peel import continuation
 

@@ -17,9 +17,9 @@ a group, and prose (`rank 3 did not answer`), which has no delimiter behind the 
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, NamedTuple
 
+from unhang import lazy_re as re
 from unhang.sources.buffer import LONGEST_UNIT, Buffer, Length, line_end
 from unhang.sources.clean import clean
 from unhang.sources.plan import ScanPlan

@@ -6,11 +6,11 @@ A wrapper is *strong* when its shape is unmistakable. A *weak* one (`3: `, `> `,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.forms import rows
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn, Protocol
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.model.provenance import Problem
 from unhang.sources.discover import is_url

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.model.fleet import JobRecord
 from unhang.model.host_lists import expand_hosts

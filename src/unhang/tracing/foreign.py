@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.errors import ArtifactError
 from unhang.model.activity import Activity
 from unhang.model.ids import Rank

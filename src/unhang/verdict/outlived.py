@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     TROUBLE,
     DeviceFault,

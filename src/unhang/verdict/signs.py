@@ -6,9 +6,9 @@ be counted over labelled jobs: how often was each cause the truth where the sign
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     DeviceFault,
     ExceptionKind,

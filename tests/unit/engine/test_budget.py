@@ -108,6 +108,7 @@ def test_a_worker_counts_from_its_own_beginning(monkeypatch: pytest.MonkeyPatch)
     held = [300 << 20]
     monkeypatch.setattr(budgets, "_resident", lambda: held[0])
     monkeypatch.setattr(budgets, "_before", None)
+    monkeypatch.setattr(budgets, "_MADE_LATER", 0)
     theirs = Budget(memory=200 << 20, held=10 << 20).for_workers(2)
     with pytest.raises(BudgetSpent):
         theirs.check()

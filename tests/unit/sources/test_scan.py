@@ -11,13 +11,15 @@ import pytest
 
 from unhang.sources.scan import (
     AhoCorasickScanner,
+    GrowingScanner,
     HyperscanScanner,
     PlainScanner,
     Scanner,
+    fastest,
     scanner,
 )
 
-KINDS = [HyperscanScanner, AhoCorasickScanner, PlainScanner]
+KINDS = [HyperscanScanner, AhoCorasickScanner, PlainScanner, GrowingScanner]
 NEEDLES = [b"ab", b"abc", b"bc", b"x1y", b"step 9"]
 
 
@@ -70,10 +72,26 @@ def test_older_releases_of_hyperscan_take_bytes_alone(monkeypatch: pytest.Monkey
 
 
 def test_the_fastest_that_is_installed_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(scanner(NEEDLES), HyperscanScanner)
+    assert isinstance(fastest(NEEDLES), HyperscanScanner)
     assert isinstance(scanner(NEEDLES, plain=True), PlainScanner)
     monkeypatch.setitem(sys.modules, "hyperscan", None)
-    assert isinstance(scanner(NEEDLES), AhoCorasickScanner)
+    assert isinstance(fastest(NEEDLES), AhoCorasickScanner)
+    assert isinstance(scanner(NEEDLES), GrowingScanner)
     monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
     assert isinstance(scanner(NEEDLES), PlainScanner)
     assert scanner([]).hits(b"abc", 0, 3) == []
+
+
+def test_the_fastest_is_built_once_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[Sequence[bytes]] = []
+
+    def counted(needles: Sequence[bytes]) -> Scanner:
+        built.append(needles)
+        return fastest(needles)
+
+    monkeypatch.setattr("unhang.sources.scan.MUCH", 8)
+    monkeypatch.setattr("unhang.sources.scan.fastest", counted)
+    finder = GrowingScanner(NEEDLES)
+    for searched in range(4):
+        assert finder.hits(b"zab-", 0, 4) == [(3, 0)]
+        assert len(built) == (searched > 1)

@@ -6,12 +6,12 @@ The standard parser says whether it is JSON; a small scanner beside it says wher
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 

@@ -7,7 +7,6 @@ Containers of one image (master and workers of a PyTorchJob) belong to one job a
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from unhang import lazy_re as re
 from unhang.fixing.editors.yaml import compose, end_of, line_end, scalar
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal

@@ -7,9 +7,9 @@ parsed again, and refused unless it differs in the wanted keyword alone.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Sequence
 
+from unhang import lazy_re as re
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 

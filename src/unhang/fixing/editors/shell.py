@@ -7,11 +7,11 @@ readers of `unhang lint` read the result again, and must see one setting changed
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_programs import (

@@ -7,10 +7,10 @@ parser, and refused unless it differs in the wanted value alone.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import MutableMapping, Sequence
 from typing import Any
 
+from unhang import lazy_re as re
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 from unhang.model.toml import TOMLDecodeError, loads

@@ -8,12 +8,12 @@ text is parsed again, and refused unless it differs in the wanted value alone.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import yaml
 
+from unhang import lazy_re as re
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from unhang import lazy_re as re
 
 _OPEN = re.compile(r"(?<!<)<<(-?)[ \t]*([\"'\\]?)([A-Za-z_]\w*)")
 _TO = re.compile(r"(?<![\d&])>{1,2}[ \t]*[\"']?([^\s\"';|&<>]+)")

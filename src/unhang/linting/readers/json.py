@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 
+from unhang import lazy_re as re
 from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.linting.readers.words import note_file_keys, note_programs
 

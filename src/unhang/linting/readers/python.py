@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.linting.document import SettingKind, SettingsDocument
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{2,}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from unhang import lazy_re as re
 from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.linting.readers.words import (
     known_value,

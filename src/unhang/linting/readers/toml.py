@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.linting.readers.words import note_programs
 

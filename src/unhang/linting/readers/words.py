@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 
+from unhang import lazy_re as re
 from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.settings import frameworks
 

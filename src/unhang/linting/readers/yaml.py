@@ -6,9 +6,9 @@ and read tags that build objects. Indentation, keys and values are enough here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from unhang import lazy_re as re
 from unhang.linting.document import SettingKind, SettingsDocument
 from unhang.linting.readers.shell import read_lines
 from unhang.linting.readers.words import (

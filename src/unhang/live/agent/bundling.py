@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.live.messages.job_snapshot import JobSnapshot
 from unhang.live.messages.losses import Loss
 from unhang.live.run_folder.layout import RunFolder

@@ -8,11 +8,11 @@ how many processes of the host were killed for memory since it was started (`oom
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Collection
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.parsers.kernel_log import COUNTED
 
 _COMMAND = ("dmesg", "--time-format", "iso", "--nopager")

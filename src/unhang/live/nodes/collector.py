@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 import ssl
 import threading
 from collections import Counter
@@ -27,6 +26,7 @@ from urllib.parse import unquote
 
 import zstandard
 
+from unhang import lazy_re as re
 from unhang.errors import UsageError
 from unhang.live.messages.loopback import is_loopback
 from unhang.live.messages.wire import node_from_json

@@ -6,10 +6,10 @@ Paths come from other hosts: only names that a run folder has are taken, and onl
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.live.run_folder.layout import RunFolder
 from unhang.live.run_folder.record import replace_bytes
 

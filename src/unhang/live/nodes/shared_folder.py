@@ -16,12 +16,12 @@ import errno
 import hashlib
 import json
 import os
-import re
 import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from unhang import lazy_re as re
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import NodeReport

@@ -6,10 +6,11 @@ Readers below see every entry with the names that version 2.10 uses.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from unhang import lazy_re as re
 
 Entry = dict[str, Any]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from math import prod
 
+from unhang import lazy_re as re
 from unhang.model.recording import CallKind
 
 # The number of elements that all ranks of a call must agree on: of the inputs, of the outputs, or

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePosixPath
 
+from unhang import lazy_re as re
 from unhang.model.ids import Rank
 from unhang.model.provenance import Origin
 

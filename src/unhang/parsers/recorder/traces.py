@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
+from unhang import lazy_re as re
 from unhang.model.frames import Frame
 from unhang.model.ids import Rank
 from unhang.model.recording import GroupTrace, LastCall, Recording, Traffic

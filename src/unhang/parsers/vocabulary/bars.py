@@ -5,8 +5,7 @@ Groups: `done`, `total`, `percent`, `elapsed`, `remaining`, `rate`, `label`; any
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.model.forms import rows
 from unhang.model.phases import Phase
 

@@ -7,9 +7,9 @@ ROCm writes `HIP error: …`. The sentence is the most reliable: numbers changed
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from unhang import lazy_re as re
 from unhang.model.events import DeviceProblem
 from unhang.model.toml import load
 

@@ -7,10 +7,10 @@ errors in classes of its own. What is left over is the program's own failure.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.events import ExceptionKind, Frame
 from unhang.model.forms import named
 from unhang.model.toml import load

@@ -7,10 +7,10 @@ Forms, oldest first: `[PG 1 Rank 0]` (2.3), `[PG 0 (default_pg) Rank 1]` (2.4),
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from typing import NamedTuple
 
+from unhang import lazy_re as re
 from unhang.model.events import GroupRef
 from unhang.model.ids import GroupRank
 

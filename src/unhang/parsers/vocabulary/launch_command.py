@@ -12,8 +12,9 @@ variables of the shell (`--nnodes=$NNODES`) or words (`auto`, `gpu`), which tell
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
+
+from unhang import lazy_re as re
 
 _LAUNCHER = re.compile(
     r"(?<![\w/.-])(?:\S{1,200}/)?(?:(?P<torch>torchrun|python\S* .{0,40}?torch\.distributed\.(?:run"

@@ -9,9 +9,10 @@ that the memory holds one of them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from unhang import lazy_re as re
 
 Scalar = str | int | float | bool | None
 Object = dict[str, object]

@@ -15,11 +15,11 @@ field in brackets is the device as the process counts it, after CUDA_VISIBLE_DEV
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.provenance import Origin
 from unhang.parsers.vocabulary.numbers import whole
 

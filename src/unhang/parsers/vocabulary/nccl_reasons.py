@@ -6,9 +6,9 @@ does. `nccl_texts` lists the texts.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.events import DeviceProblem, NcclReason
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.parsers.vocabulary import cuda_errors

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.model.events import NcclReason
 from unhang.model.toml import load
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 
+from unhang import lazy_re as re
 from unhang.model.phases import Phase
 from unhang.model.toml import load
 from unhang.settings.frames import frame_meaning

@@ -5,8 +5,7 @@ Every pattern searches, because loggers put text in front and ranks write into o
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.model.events import Frame
 from unhang.model.forms import named
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from unhang import lazy_re as re
 
 _NUMBERS = {
     "HUP": 1,

@@ -8,9 +8,9 @@ beside the tool that took the stack (`py-spy dump --pid 4711  (local rank 2)`, `
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
 from unhang.sources.hints import origin_of

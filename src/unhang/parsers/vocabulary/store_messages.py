@@ -7,10 +7,10 @@ one above the limit).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from unhang import lazy_re as re
 from unhang.model.events import StoreProblem
 from unhang.model.forms import rows
 

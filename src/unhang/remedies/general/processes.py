@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from unhang import lazy_re as re
 from unhang.model.events import DeviceFault, PythonException, SettingSeen
 from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe

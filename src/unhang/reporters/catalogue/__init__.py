@@ -13,11 +13,11 @@ specifications of `catalogue.wording`:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
+from unhang import lazy_re as re
 from unhang.model.provenance import Message
 from unhang.model.toml import loads
 from unhang.reporters.catalogue.wording import Wording

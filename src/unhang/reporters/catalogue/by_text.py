@@ -9,11 +9,11 @@ translation has no key of its own: the key is the sentence, with `{}` for what i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
+from unhang import lazy_re as re
 from unhang.model.provenance import Problem
 from unhang.model.toml import loads
 from unhang.reporters.catalogue import LANGUAGES

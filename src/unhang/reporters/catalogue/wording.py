@@ -22,12 +22,12 @@ A set of ranks without a specification is printed as bare ranges, None as "unkno
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
+from unhang import lazy_re as re
 from unhang.model.ids import RankSpans, format_ranks
 
 _NUMBERED = re.compile(r"(?<=\[Errno \d\d\] )[^:]+|(?<=\[Errno \d\d\d\] )[^:]+")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TypeAlias
+
+from unhang import lazy_re as re
 
 _KEPT_TOGETHER = re.compile(r"`([^`\n]{1,200})`|(?<![\w.-])\d+-\d+(?:,\d+(?:-\d+)?){0,3}(?![\w-])")
 """A name in backticks, or a few ranks."""

@@ -30,9 +30,9 @@ rank may fail alone, so that the others need not wait.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Sequence
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, ExceptionKind, PythonException
 from unhang.model.ids import Ranks
 from unhang.model.incident import Failure, Manner

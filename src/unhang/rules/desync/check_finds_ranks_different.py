@@ -27,9 +27,9 @@ in each step.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import ExceptionKind, ModelMismatch, PythonException
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, order, rivals, speakers

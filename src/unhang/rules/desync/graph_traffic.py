@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from unhang import lazy_re as re
 from unhang.model.events import GroupRef
 
 _GRADIENTS = frozenset(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from unhang import lazy_re as re
 from unhang.model.events import CollectiveTimeout, Progress, StepsPlanned, Witness
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Call, Incident

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from unhang import lazy_re as re
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from unhang import lazy_re as re
 from unhang.model.events import ExceptionKind, Frame, LastLine, PythonException
 from unhang.model.ids import Ranks
 from unhang.model.incident import Incident

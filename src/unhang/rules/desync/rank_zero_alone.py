@@ -26,9 +26,9 @@ lightning-utilities 0.15, `core/rank_zero.py` (`rank_zero_only`); Lightning 1.6,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.ids import NO_RANKS, Rank
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState

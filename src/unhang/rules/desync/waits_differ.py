@@ -31,9 +31,9 @@ of steps.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from unhang import lazy_re as re
 from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState

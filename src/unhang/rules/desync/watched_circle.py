@@ -25,9 +25,9 @@ PyTorch documentation, `torch.distributed`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import HoldUp, SuspicionReason
 from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say

@@ -25,10 +25,10 @@ What the check says; until then leave the host out (`unhang check --exclude-file
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import CheckFault, GlooFault, NcclFailure, StoreFault
 from unhang.model.events.base import Seen
 from unhang.model.host_lists import short_host

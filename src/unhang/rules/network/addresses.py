@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from unhang import lazy_re as re
 
 _PRIVATE_TO_ONE_HOST = re.compile(
     r"^(?:lo\d*|docker\d*|br-\w+|virbr\d+|veth\w*|cni\d+|flannel\S*|tun\d+|tunl\d+|ip6tnl\d+|"

@@ -30,10 +30,10 @@ nccl-tests, `doc/PERFORMANCE.md` (bus bandwidth); NCCL `src/graph/topo.cc`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     BandwidthMeasured,
     KernelEvent,

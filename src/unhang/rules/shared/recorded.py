@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     DumpFlaw,
     DumpUnusable,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from unhang import lazy_re as re
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import (
     Iterable,
     Iterator,
 )
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.model.events import (
     BarrierMissing,
     Event,

@@ -6,11 +6,11 @@ is the last thing printed before the first time-out: a bar below 100 %, a begin 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from unhang import lazy_re as re
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident, OpenPhase

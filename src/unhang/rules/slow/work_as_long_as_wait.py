@@ -29,10 +29,10 @@ Do this work on all ranks, before the group is made, or with a timeout that cove
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unhang import lazy_re as re
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say

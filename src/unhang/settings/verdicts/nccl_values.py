@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
+from unhang import lazy_re as re
 from unhang.model.lint import Severity
 from unhang.settings.lookup import find_setting
 from unhang.settings.tables import Library
