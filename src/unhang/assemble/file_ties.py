@@ -34,6 +34,7 @@ _WORD = re.compile(r"\d+(?:\.\d+){3}(?![\w-])|[\w-]+")
 """What may be the name or the address of a host."""
 _STREAMS = frozenset(("out", "err", "stdout", "stderr", "error", "errors", "output", "log", "txt"))
 _LONG_NUMBER = 4
+_LONG_LOOP = 100
 _MOST_SERIES = 2_000
 """Among more names than these, some are one letter apart by chance."""
 _MOST_WHOLE = 16
@@ -234,6 +235,9 @@ def _words(file: GivenFile) -> Iterator[tuple[object, ...]]:
     yield from (("host", host) for host in file.hosts)
     # names that end alike: `worker-1`, `job-worker-1`, `pod-worker-1`
     yield from (("end", found[1]) for host in file.hosts if (found := _HOST_END.search(host)))
+    if file.hosts:  # the same loop on several hosts: its name, and how long it is
+        steps = (event for event in file.events if isinstance(event, Progress))
+        yield from {("loop", s.label, s.total) for s in steps if (s.total or 0) >= _LONG_LOOP}
     yield "series", series_of(file.name)
     yield "turned", TURNED.sub("", file.name)
     folder, _, last = file.name.rpartition("/")
@@ -253,9 +257,11 @@ def _mentioned(files: Sequence[GivenFile]) -> list[set[str]]:
     hosts = {host for host in hosts if any(char.isdigit() for char in host)}
     if not hosts:
         return [set() for _ in files]
+    words = [_WORD.findall(" ".join(e.source.text for e in f.events).lower()) for f in files]
+    ends = [[found[1] for word in told if (found := _HOST_END.search(word))] for told in words]
     return [
-        hosts & {*file.hosts, *_WORD.findall(" ".join(e.source.text for e in file.events).lower())}
-        for file in files
+        hosts & {*file.hosts, *told, *end}
+        for file, told, end in zip(files, words, ends, strict=True)
     ]
 
 

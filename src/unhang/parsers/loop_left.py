@@ -66,5 +66,5 @@ def _signed(line: Line, signed: re.Match[str] | None) -> tuple[Origin | None, st
     if signed is not None:
         rank = Rank(int(signed["rank"]))
         return replace(line.origin, rank=rank), line.text[signed.end() :]
-    named = line.origin.rank is not None or line.origin.local_rank is not None
-    return (line.origin if named else None), line.text
+    told = (line.origin.rank, line.origin.local_rank, line.origin.task)
+    return (line.origin if any(number is not None for number in told) else None), line.text

@@ -90,7 +90,7 @@ _HEAD = re.compile(
     r"|[\w.+-]{1,60}: (?:fatal )?(?:error|warning):"
     r"|(?!\d{1,7}\s{2})\d(?:[\d:.,/T-]*[\dZ])?(?=[\s:])"
     r"|(?:[A-Za-z_]\w*\.){1,6}\w+(?::[\w<>]{1,60})?(?::\d{1,6})? [|-](?=\s)"
-    r"|.{0,200}?\d{1,3}%[|┃].{0,200}[\]/s]"
+    r"|.{0,200}?\d{1,3}%[|┃](?:.{0,200}[\]/s]|[█▏▎▍▌▋▊▉#]{1,200}(?=[A-Z]))"
     r"|.{0,200}\b(?:it/s|s/it)\]?)"
 )
 """What may stand in front of a message: what loggers, launchers, programs and exceptions put there,
@@ -161,7 +161,7 @@ _FENCE = re.compile(r"\s*(?:```|~~~(?![~^\s]*\^))")
 _DOCSTRING = re.compile(r"(?:\s*|[\w.-]{1,60} ?= ?)[rbfuRBFU]{0,2}(\"\"\"|''')")
 _HERE = re.compile(r"<<-?\s*['\"]?([A-Z_]{2,20})['\"]?\s*$")
 _WORKING = _PATTERNS["working"]
-_WORK_WORDS = ("step", "epoch", "iter", "loss", "lr", "it/s", "s/it")
+_WORK_WORDS = ("step", "epoch", "iter", "loss", "lr", "it/s", "s/it", "<")
 """Of these it has one: most lines are seen to hold none at once."""
 
 

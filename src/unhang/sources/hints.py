@@ -33,7 +33,8 @@ _LORA = re.compile(r"lora|adapter|peft", re.IGNORECASE)
 _TASK = re.compile(_EDGE + r"task[._=-]?(?P<task>\d{1,6})(?!\d)", re.IGNORECASE)
 _HOST = re.compile(
     _EDGE
-    + r"(?P<host>(?:(?:node|host|dgx|hgx|worker|compute|nid|ip|gn|cn)[_-]?\d|gpu-?\d\d)[\w-]{0,60})"
+    + r"(?P<host>(?:(?:node|host|dgx|hgx|worker|master|launcher|chief|compute|nid|ip|gn|cn)[_-]?\d"
+    r"|gpu-?\d\d)[\w-]{0,60})"
     r"(?=[./]|$)"
 )
 _NAMED_HOST = re.compile(r"host=(?P<host>[A-Za-z0-9][\w.-]{0,250})")

@@ -277,7 +277,10 @@ def _goes_on(text: str) -> bool:
     bare = bare.replace("**", "")
     if _ROLE.match(bare) is not None or _PROMPT.match(bare) is not None:
         return True
-    if _TOKEN.match(bare) is not None or any(m.end() == len(bare) for m in _TOKEN.finditer(bare)):
+    if _TOKEN.match(bare) is not None or any(
+        m.end() == len(bare) and not bare[: m.start()].rstrip().endswith((":", "="))
+        for m in _TOKEN.finditer(bare)  # behind a name it is a setting: `eos token: <|im_end|>`
+    ):
         return True
     if _QUESTION.match(bare) is not None:
         return True

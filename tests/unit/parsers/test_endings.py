@@ -54,6 +54,7 @@ def test_good_ends(text: str, whole_job: bool) -> None:
     [
         ':::MLLOG {"key": "run_stop", "metadata": {"status": "aborted"}}',
         "Training will be completed in 3 hours",
+        "Finished training epoch 3, 992 samples",
         "3 of 4 workers returned 0",
         "all 4 workers exited with code 1",
         "Job 4711 has not finished",

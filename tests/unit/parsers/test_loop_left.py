@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.feeding import feed, line, only
 from unhang.model.events import LoopEnd, LoopLeft
+from unhang.model.provenance import Origin
 from unhang.parsers.loop_left import LoopLeftParser
 
 
@@ -19,6 +22,8 @@ from unhang.parsers.loop_left import LoopLeftParser
         ("train.loop - INFO - [rank 3] entering valid stage", 3, LoopEnd.VALIDATION),
         ("process 2: ran out of data, leaving the training loop", 2, LoopEnd.TRAINING),
         ("global rank 5: dataloader exhausted", 5, LoopEnd.EPOCH),
+        ("[rank 2] fit : Completed train epoch 3 with 992 samples", 2, LoopEnd.EPOCH),
+        ("[rank 2] end of pass 3", 2, LoopEnd.EPOCH),
     ],
 )
 def test_its_words(text: str, rank: int, end: LoopEnd) -> None:
@@ -29,6 +34,11 @@ def test_its_words(text: str, rank: int, end: LoopEnd) -> None:
 def test_a_prefix_names_the_rank_as_well() -> None:
     event = only(LoopLeft, feed(LoopLeftParser, line("no more batches", rank=4)))
     assert (event.origin.rank, event.end) == (4, LoopEnd.EPOCH)
+
+
+def test_so_does_a_task() -> None:
+    said = replace(line("no more batches"), origin=Origin(task=3))
+    assert only(LoopLeft, feed(LoopLeftParser, said)).origin.task == 3
 
 
 @pytest.mark.parametrize(

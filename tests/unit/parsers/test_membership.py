@@ -15,6 +15,8 @@ from unhang.parsers.membership import MembershipParser
     [
         ("initializing ddp: GLOBAL_RANK: 1, MEMBER: 2/8", 8, 1, None),
         ("JAX process: 3 / 4", 4, 3, None),
+        ("backend : __init__ : DDP rank 1 of 6, nccl", 6, 1, None),
+        ("Started rank: 0/16", 16, 0, None),
         ("jax.process_index: 2, process_count: 4", 4, 2, None),
         ("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/4", 4, 0, None),
         ("All distributed processes registered. Starting with 8 processes", 8, None, None),

@@ -292,6 +292,13 @@ def test_ucx_errors() -> None:
         "available memory."
     )
     assert event.reason is NcclReason.SHM_SPACE
+    event = warned(
+        "[1732.1] [node1:4711:0]     ib_device.c:488  UCX  ERROR ibv_create_srq(wr=511) failed: "
+        "Cannot allocate memory"
+    )
+    assert event.reason is NcclReason.IB_MEMORY_LOCK
+    event = warned("[node2:9:0]  ib_md.c:1101 UCX  ERROR mlx5dv_open_device(mlx5_3) failed: EIO")
+    assert event.reason is NcclReason.IB_DEVICE
 
 
 def test_a_gpu_that_is_not_there_is_no_refused_peer() -> None:

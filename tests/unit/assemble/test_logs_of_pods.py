@@ -1,0 +1,43 @@
+"""Logs named after pods, and what the cluster says of these pods, are of one job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import unhang
+from unhang.model.causes import Cause
+
+EVENTS = """\
+$ kubectl get events
+3m    Normal    Preempted   pod/{job}-worker-0    Preempted by ops/eval on node n7
+3m    Normal    Killing     pod/{job}-worker-0    Stopping container main
+"""
+LOST = """\
+Traceback (most recent call last):
+  File "fit.py", line 9, in <module>
+    loss.backward()
+RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.1.2.3]:3184
+"""
+
+
+def steps(total: int) -> str:
+    lines = (f"epoch 2 step {step}/{total} loss 2.0" for step in range(0, 200, 10))
+    return "\n".join(lines) + "\n"
+
+
+def folder(at: Path, *, other: int = 900) -> Path:
+    (at / "launcher-0.log").write_text(steps(900) + LOST)
+    (at / "worker-0.log").write_text(steps(other))
+    (at / "pods.txt").write_text(EVENTS.format(job="t5-large"))
+    return at
+
+
+def test_the_cluster_names_who_was_stopped(tmp_path: Path) -> None:
+    found = unhang.diagnose(folder(tmp_path))
+    assert found.cause is Cause.EXTERNAL_STOP
+    assert not found.problems
+
+
+def test_another_loop_is_another_job(tmp_path: Path) -> None:
+    told = unhang.diagnose(folder(tmp_path, other=750)).problems
+    assert len(told) == 2
