@@ -101,6 +101,7 @@ _CELLS = re.compile(r"\s*[|│┃][^|│┃]*[|│┃]")
 """The beginning of a row: one bar alone is the frame of a box."""
 _ROW = re.compile(
     r"[\w.-]{1,40}\t-?\d[\d.]{0,20}\t|\s{0,8}[|│┃][^|│┃]{1,4000}[|│┃][^|│┃]{1,80}[|│┃]\s*$|\d{1,9}[|\t](?=[^|\t]{0,80}[A-Za-z])"
+    r"|\s{0,3}\d{1,9} {1,9}\| .{0,4000} \| [\w.-]{1,40}\s*$"
     r"|[\w.:+-]{0,40},(?:(?:\"[^\"]*\"|[^,\"]{0,200}),(?! )){3}"
 )
 """A record of several fields, behind its number or before its label."""

@@ -63,6 +63,10 @@ _SHOWS = _PATTERNS["shows"]
 _PERSON = _PATTERNS["person"]
 _SENTENCE = re.compile(r"[\"“A-Z我你您].{8,}[.:?!？：。！]\s*$")
 _QUESTION = re.compile(r"\w[\w',: ]{2,200} [\w']+\?$")
+_SCORED = re.compile(rf"\W{{0,5}}{SAMPLE}\W{{0,4}}\s?-?\d[\d.]{{0,12}}\W{{0,3}}")
+"""What a sample came to: the last part of one."""
+_BLOCK = re.compile(r"(?P<indent>\s*)[\w.-]{1,60}: [|>][-+]?\d?\s*$")
+"""A text of YAML that goes on as long as it is indented."""
 _RULE = re.compile(r"\s*(?:={3,80}|-{3,80}|\*{3,80}|#{3,80}|~{3,80}|_{3,80})\s*$")
 _LEADS = _PATTERNS["leads"]
 _BOX = _PATTERNS["box"]
@@ -94,6 +98,8 @@ class _Text:
         lines: numbers that are not confirmed.
         sure: its form is unmistakable: it needs no confirmation.
         hunk: it goes on as long as its lines begin like those of a hunk.
+        within: it goes on as long as its lines are indented deeper than so many signs.
+        mail: it is the head of a mail, unless what follows is none.
         led: it goes on as long as its lines tell of trouble.
         prose: it was led to by a sentence, so that only a sentence confirms it.
     """
@@ -102,6 +108,8 @@ class _Text:
     lines: list[int] = field(default_factory=list)
     sure: bool = False
     hunk: bool = False
+    within: int | None = None
+    mail: bool = False
     led: bool = False
     prose: bool = False
 
@@ -150,8 +158,15 @@ class Showing:
         if self._open is None:
             self._open = begun
             return
-        if begun is not None and begun.led and not self._open.led:
-            begun = None  # a part of what is shown
+        deep = self._open.within
+        if deep is not None and raw.strip() and len(raw) - len(raw.lstrip(" ")) <= deep:
+            self._open = begun
+            return
+        if self._open.mail and _MAIL.match(text) is not None:
+            self._open = _Text(sure=True)  # two fields of a head: no program begins so
+            return
+        if self._open.sure or (begun is not None and begun.led and not self._open.led):
+            begun = begun if self._open.hunk else None  # a part of what is shown
         if self._open.hunk and _OF_HUNK.match(raw or text) is None:
             self._end(confirmed=True)
             self._open = begun
@@ -159,7 +174,9 @@ class Showing:
         if self._open.led and not self._leads_on(text):
             self._open = begun
             return
-        closed = self._open.closing is not None and self._open.closing.search(text) is not None
+        closing = self._open.closing
+        ended = _SCORED.fullmatch(text) if closing is None else closing.search(text)
+        closed = ended is not None
         self._open.lines.append(number)
         if closed or (begun is not None and not self._open.hunk):
             self._end(confirmed=True)
@@ -227,6 +244,9 @@ def begins(text: str) -> _Text | None:
         return _Text(_VALUE)
     if _REMARK.match(text) is not None:
         return _Text(re.compile(r"\*/"))
+    block = _BLOCK.match(text)
+    if block is not None:
+        return _Text(sure=True, within=len(block["indent"]))
     if _HUNK.match(text) is not None:
         return _Text(sure=True, hunk=True)
     if any(p.match(text) is not None for p in (_FILE, _SHOWS, _CUE)):
@@ -236,7 +256,7 @@ def begins(text: str) -> _Text | None:
     if len(bare) > _LONGEST_LEAD or (text[:1].isspace() and bare[-1] not in "|>"):
         return None  # code stands indented in tracebacks
     if _leads(bare):
-        return _Text(led=True)
+        return _Text(led=True, mail=_MAIL.match(bare) is not None)
     told = _PROSE.match(bare) is not None and is_calm(bare)
     return _Text(led=True, prose=True) if told else None
 
