@@ -62,6 +62,8 @@ _FENCE = re.compile(r"\s*(?P<sign>`{3}|~{3}(?![~^])|<{3}|>{3}|\{{3}|\}{3}|[\"']{
 _OPENS = re.compile(r"""(?:^|[\s,;:=(\[])(?P<sign>["'`“«„「])(?=[^\s"'`,;.)])""")
 _CLOSING = str.maketrans("“«„「", "”»“」")
 _MIRRORED = str.maketrans("<{", ">}")
+_INDENTED = re.compile(r" {2,}(?!what\(\):|\w+ +: |\W|\d{1,3}%)")
+"""But for what runtimes indent themselves: rows of a table, bars, what C++ has caught."""
 _DIGITS = re.compile(r"\d+")
 
 
@@ -110,7 +112,8 @@ def _encloses(earlier: Sequence[str], told: Sequence[str], later: Sequence[str])
     """Whether what stands in front of some lines belongs together with what stands behind them."""
     above, below = _nearest(reversed(earlier)), _nearest(later)
     return (
-        (any(map(is_said, above)) and any(map(is_said, below)))
+        (any(map(_leads, above)) and any(map(is_said, below)))
+        or _is_indented(earlier, told)
         or _is_quoted([*earlier[-_MOST_BELOW:], *told], later)
         or _are_fences(earlier, later)
         or (len(above) > 0 and _is_labelled(earlier, above[0], later))
@@ -124,13 +127,19 @@ def _nearest(lines: Iterable[str]) -> list[str]:
 
 
 def is_said(line: str) -> bool:
-    """Whether a line is a sentence, or leads to what somebody shows.
+    """Whether a line is a sentence, or a part of a text that somebody shows.
 
     >>> is_said("can somebody have a look"), is_said("Loaded 4 shards from /data in 3.1 s")
     (True, False)
     """
     bare = _behind_its_point(line)
-    return _WORDS.match(bare) is not None or begins(line) is not None or begins(bare) is not None
+    begun = [text for text in (begins(line), begins(bare)) if text is not None]
+    return _WORDS.match(bare) is not None or any(t.prose or not t.led for t in begun)
+
+
+def _leads(line: str) -> bool:
+    """Whether a line leads to what follows."""
+    return line.rstrip().endswith((":", "：")) or is_said(line) or begins(line) is not None
 
 
 def _behind_its_point(line: str) -> str:
@@ -157,6 +166,17 @@ def _closes(opened: str, text: str) -> bool:
     sign = opened.translate(_CLOSING)
     return re.search(rf"{re.escape(sign)}(?:[,;)\]}}]|\s*$)", text) is not None and (
         sign != opened or text.count(sign) % 2 == 1
+    )
+
+
+def _is_indented(earlier: Sequence[str], told: Sequence[str]) -> bool:
+    """Whether all that tells of trouble is indented, in a log whose own lines are not."""
+    tells = [line for line in told if TELLS.search(line) is not None]
+    works = [line for line in earlier if is_work(line)]
+    return (
+        len(tells) > 0
+        and all(_INDENTED.match(line) is not None for line in tells)
+        and any(not line.startswith("  ") for line in works)
     )
 
 

@@ -155,7 +155,7 @@ _COMMENT = re.compile(
 _ECHO = _PATTERNS["echo"]
 _SPOKEN = re.compile(r"\[?[\d:.,]{5,14} --> [\d:.,]{5,14}\]")
 """From when until when a sentence was spoken."""
-_CHANGE = re.compile(r"[+-](?![-+=\d\s>])\S|[+-] {4,}\S")
+_CHANGE = re.compile(r"[+-](?![-+=\d\s>])\S|[+-] {4,}\S|E {3,40}[-+?] \S")
 _FOUND = _PATTERNS["found"]
 _FENCE = re.compile(r"\s*(?:```|~~~(?![~^\s]*\^))")
 """Python marks a part of a line so: `~~~~~^~~~~`."""

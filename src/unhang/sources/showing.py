@@ -41,6 +41,7 @@ _OF_WHAT = (
 _HEADING = re.compile(
     rf"(?:\W{{2,80}}|\[)?(?:{_OF_WHAT} ){{0,2}}{SAMPLE}"
     r"(?:[ _#-]{0,2}[\w/]{1,12}){0,2}(?: \([^()]{1,60}\))?(?:\[\d{1,6}\])?(?:\]|:|\W{2,80})"
+    rf"|#{{1,6}} {SAMPLE}(?: [\w/]{{1,12}})?"
     rf"|\W{{3,80}}(?i:begin|end) {SAMPLE}(?: [\w/]{{1,12}})?"
 )
 """A line that is nothing else: `### Input:`, `Sample 3 (step 120):`, `----- prompt -----`."""
@@ -71,7 +72,7 @@ _RULE = re.compile(r"\s*(?:={3,80}|-{3,80}|\*{3,80}|#{3,80}|~{3,80}|_{3,80})\s*$
 _LEADS = _PATTERNS["leads"]
 _BOX = _PATTERNS["box"]
 _VALUE = _PATTERNS["value"]
-_BOTTOM = re.compile(r"[╰└╚┗]")
+_BOTTOM = re.compile(r"[╰└╚┗]|^\s*\+-{3,200}\+?\s*$")
 _SHELL = _PATTERNS["shell"]
 _TYPED = _PATTERNS["typed"]
 _TITLE = _PATTERNS["title"]
@@ -84,7 +85,7 @@ _PROSE = _PATTERNS["prose"]
 _BEGINNING, _SPACES_OF_PROSE = 200, 4
 _MOST_LED = 40
 _LONGEST_LEAD = 400
-_FIRST = frozenset("<>@/\\*#=[~_-(IO$%╭┌╔┏")
+_FIRST = frozenset("<>@/\\*#=[~_-(IO$%+❯➜╭┌╔┏")
 _LAST = frozenset("?:.!？：。！>]=|")
 """How any beginning begins or ends, but for a part of a sample with its text behind it."""
 
