@@ -49,6 +49,8 @@ __all__ = [
 class _Lazy(Generic[AnyStr]):
     """Stands for a compiled pattern; what was asked of it once is its own from then on."""
 
+    _compiled: Pattern[AnyStr]
+
     def __init__(self, pattern: AnyStr, flags: int) -> None:
         self.pattern: AnyStr = pattern
         self._given = flags

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from unhang import lazy_re as re
+from unhang.engine.introduced import is_shown_in
 from unhang.model.forms import named
 from unhang.model.provenance import NOBODY
 from unhang.model.time import Clock, Instant
@@ -296,7 +297,7 @@ def _shows(lines: Sequence[str]) -> bool:
         begun = begins(message.text)
         if context in _SHOWN or (begun is not None and not begun.led):
             return True
-    return reader.shows
+    return reader.shows or is_shown_in(lines)
 
 
 def _told(lines: Sequence[str]) -> tuple[frozenset[str], tuple[Instant, ...]]:

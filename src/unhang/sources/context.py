@@ -101,6 +101,7 @@ _CELLS = re.compile(r"\s*[|│┃][^|│┃]*[|│┃]")
 """The beginning of a row: one bar alone is the frame of a box."""
 _ROW = re.compile(
     r"[\w.-]{1,40}\t-?\d[\d.]{0,20}\t|\s{0,8}[|│┃][^|│┃]{1,4000}[|│┃][^|│┃]{1,80}[|│┃]\s*$|\d{1,9}[|\t](?=[^|\t]{0,80}[A-Za-z])"
+    r"|\s{0,3}\d{1,9} {1,9}\| .{0,4000} \| [\w.-]{1,40}\s*$"
     r"|[\w.:+-]{0,40},(?:(?:\"[^\"]*\"|[^,\"]{0,200}),(?! )){3}"
 )
 """A record of several fields, behind its number or before its label."""
@@ -154,7 +155,7 @@ _COMMENT = re.compile(
 _ECHO = _PATTERNS["echo"]
 _SPOKEN = re.compile(r"\[?[\d:.,]{5,14} --> [\d:.,]{5,14}\]")
 """From when until when a sentence was spoken."""
-_CHANGE = re.compile(r"[+-](?![-+=\d\s>])\S|[+-] {4,}\S")
+_CHANGE = re.compile(r"[+-](?![-+=\d\s>])\S|[+-] {4,}\S|E {3,40}[-+?] \S")
 _FOUND = _PATTERNS["found"]
 _FENCE = re.compile(r"\s*(?:```|~~~(?![~^\s]*\^))")
 """Python marks a part of a line so: `~~~~~^~~~~`."""

@@ -41,6 +41,7 @@ _OF_WHAT = (
 _HEADING = re.compile(
     rf"(?:\W{{2,80}}|\[)?(?:{_OF_WHAT} ){{0,2}}{SAMPLE}"
     r"(?:[ _#-]{0,2}[\w/]{1,12}){0,2}(?: \([^()]{1,60}\))?(?:\[\d{1,6}\])?(?:\]|:|\W{2,80})"
+    rf"|#{{1,6}} {SAMPLE}(?: [\w/]{{1,12}})?"
     rf"|\W{{3,80}}(?i:begin|end) {SAMPLE}(?: [\w/]{{1,12}})?"
 )
 """A line that is nothing else: `### Input:`, `Sample 3 (step 120):`, `----- prompt -----`."""
@@ -63,11 +64,15 @@ _SHOWS = _PATTERNS["shows"]
 _PERSON = _PATTERNS["person"]
 _SENTENCE = re.compile(r"[\"“A-Z我你您].{8,}[.:?!？：。！]\s*$")
 _QUESTION = re.compile(r"\w[\w',: ]{2,200} [\w']+\?$")
+_SCORED = re.compile(rf"\W{{0,5}}{SAMPLE}\W{{0,4}}\s?-?\d[\d.]{{0,12}}\W{{0,3}}")
+"""What a sample came to: the last part of one."""
+_BLOCK = re.compile(r"(?P<indent>\s*)[\w.-]{1,60}: [|>][-+]?\d?\s*$")
+"""A text of YAML that goes on as long as it is indented."""
 _RULE = re.compile(r"\s*(?:={3,80}|-{3,80}|\*{3,80}|#{3,80}|~{3,80}|_{3,80})\s*$")
 _LEADS = _PATTERNS["leads"]
 _BOX = _PATTERNS["box"]
 _VALUE = _PATTERNS["value"]
-_BOTTOM = re.compile(r"[╰└╚┗]")
+_BOTTOM = re.compile(r"[╰└╚┗]|^\s*\+-{3,200}\+?\s*$")
 _SHELL = _PATTERNS["shell"]
 _TYPED = _PATTERNS["typed"]
 _TITLE = _PATTERNS["title"]
@@ -80,7 +85,7 @@ _PROSE = _PATTERNS["prose"]
 _BEGINNING, _SPACES_OF_PROSE = 200, 4
 _MOST_LED = 40
 _LONGEST_LEAD = 400
-_FIRST = frozenset("<>@/\\*#=[~_-(IO$%╭┌╔┏")
+_FIRST = frozenset("<>@/\\*#=[~_-(IO$%+❯➜╭┌╔┏")
 _LAST = frozenset("?:.!？：。！>]=|")
 """How any beginning begins or ends, but for a part of a sample with its text behind it."""
 
@@ -94,6 +99,8 @@ class _Text:
         lines: numbers that are not confirmed.
         sure: its form is unmistakable: it needs no confirmation.
         hunk: it goes on as long as its lines begin like those of a hunk.
+        within: it goes on as long as its lines are indented deeper than so many signs.
+        mail: it is the head of a mail, unless what follows is none.
         led: it goes on as long as its lines tell of trouble.
         prose: it was led to by a sentence, so that only a sentence confirms it.
     """
@@ -102,6 +109,8 @@ class _Text:
     lines: list[int] = field(default_factory=list)
     sure: bool = False
     hunk: bool = False
+    within: int | None = None
+    mail: bool = False
     led: bool = False
     prose: bool = False
 
@@ -149,9 +158,21 @@ class Showing:
             begun = begins(raw)
         if self._open is None:
             self._open = begun
+        else:
+            self._go_on(begun, text, number, raw)
+
+    def _go_on(self, begun: _Text | None, text: str, number: int, raw: str) -> None:
+        """Take a line that stands after the beginning of a text, and may begin another."""
+        assert self._open is not None
+        deep = self._open.within
+        if deep is not None and raw.strip() and len(raw) - len(raw.lstrip(" ")) <= deep:
+            self._open = begun
             return
-        if begun is not None and begun.led and not self._open.led:
-            begun = None  # a part of what is shown
+        if self._open.mail and _MAIL.match(text) is not None:
+            self._open = _Text(sure=True)  # two fields of a head: no program begins so
+            return
+        if self._open.sure or (begun is not None and begun.led and not self._open.led):
+            begun = begun if self._open.hunk else None  # a part of what is shown
         if self._open.hunk and _OF_HUNK.match(raw or text) is None:
             self._end(confirmed=True)
             self._open = begun
@@ -159,7 +180,9 @@ class Showing:
         if self._open.led and not self._leads_on(text):
             self._open = begun
             return
-        closed = self._open.closing is not None and self._open.closing.search(text) is not None
+        closing = self._open.closing
+        ended = _SCORED.fullmatch(text) if closing is None else closing.search(text)
+        closed = ended is not None
         self._open.lines.append(number)
         if closed or (begun is not None and not self._open.hunk):
             self._end(confirmed=True)
@@ -195,6 +218,21 @@ class Showing:
         self._open = None
 
 
+def _may_begin(bare: str) -> bool:
+    """Whether a line has anything of those that begin a text: most lines have not."""
+    return (
+        bare[0] in _FIRST
+        or bare[-1] in _LAST
+        or _ROLE.match(bare) is not None
+        or _MAIL.match(bare) is not None
+        or "@" in bare[:_BEGINNING]
+        or bare.startswith("PS ")
+        or "-->" in bare[:_BEGINNING]
+        or _TYPED.match(bare) is not None
+        or bare[:_BEGINNING].count(" ") >= _SPACES_OF_PROSE
+    )
+
+
 def begins(text: str) -> _Text | None:
     """The shown text that a line begins, or goes on with.
 
@@ -202,17 +240,7 @@ def begins(text: str) -> _Text | None:
     (False, True)
     """
     bare = text.strip()
-    if not bare or (
-        bare[0] not in _FIRST
-        and bare[-1] not in _LAST
-        and _ROLE.match(bare) is None
-        and _MAIL.match(bare) is None
-        and "@" not in bare[:_BEGINNING]
-        and not bare.startswith("PS ")
-        and "-->" not in bare[:_BEGINNING]
-        and _TYPED.match(bare) is None
-        and bare[:_BEGINNING].count(" ") < _SPACES_OF_PROSE
-    ):
+    if not bare or not _may_begin(bare):
         return None
     tag = _TAG.match(text)
     if tag is not None and _TOKEN.match(tag[0]) is None:
@@ -227,6 +255,9 @@ def begins(text: str) -> _Text | None:
         return _Text(_VALUE)
     if _REMARK.match(text) is not None:
         return _Text(re.compile(r"\*/"))
+    block = _BLOCK.match(text)
+    if block is not None:
+        return _Text(sure=True, within=len(block["indent"]))
     if _HUNK.match(text) is not None:
         return _Text(sure=True, hunk=True)
     if any(p.match(text) is not None for p in (_FILE, _SHOWS, _CUE)):
@@ -236,7 +267,7 @@ def begins(text: str) -> _Text | None:
     if len(bare) > _LONGEST_LEAD or (text[:1].isspace() and bare[-1] not in "|>"):
         return None  # code stands indented in tracebacks
     if _leads(bare):
-        return _Text(led=True)
+        return _Text(led=True, mail=_MAIL.match(bare) is not None)
     told = _PROSE.match(bare) is not None and is_calm(bare)
     return _Text(led=True, prose=True) if told else None
 

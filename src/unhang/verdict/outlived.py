@@ -107,7 +107,9 @@ def is_stray(incident: Incident) -> bool:
         return False
     told = [e for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished)]
     whole = len({e.origin for e in told}) > 1 or not all(map(_lacks_its_beginning, told))
-    if not told or (whole and incident.introduced is not Introduced.ENCLOSED):
+    if not told or incident.introduced is Introduced.ENCLOSED:
+        return len(told) > 0
+    if whole:
         return False
     lines = [event.source.line or 0 for event in told]
     above: set[object] = set()

@@ -61,6 +61,16 @@ def judged(tmp_path: Path, *lines: str) -> Diagnosis:
         (["wandb: tracking", "wandb: offline"], ["wandb: synced"], Introduced.LED_TO),
         # more trouble follows
         (["check: one line is old"], ["check: passed", "srun: error: exit 1"], Introduced.LED_TO),
+        # people speak on both sides, or labels of one form stand there
+        (["can somebody have a look"], ["*mei*", "Ask for more of it."], Introduced.ENCLOSED),
+        (["can somebody have a look"], ["kept 4"], Introduced.LED_TO),
+        (["Reading /data/3.bin took 3 s"], ["Is that a mismatch of the two?"], Introduced.LED_TO),
+        (["[prompt] 3, why?"], ["[score] 0.25"], Introduced.ENCLOSED),
+        (["[prompt] 3, why?", "[prompt] 4, why?"], ["[score] 0.25"], Introduced.LED_TO),
+        (["[node1] model 4b"], ["[node2] done"], Introduced.LED_TO),
+        (["```console"], ["```", "kept: 4"], Introduced.ENCLOSED),
+        (["Sample (4): «one", "two"], ["three»"], Introduced.ENCLOSED),
+        (["Sample (4): «one", "two"], ["three"], Introduced.LED_TO),
         (["step 3/90 loss 8.2"], ["step 4/90 loss 8.1"], None),
         (["2026-05-01 10:00:00 INFO saved"], [], None),
         ([], ["check: passed"], None),
@@ -69,8 +79,9 @@ def judged(tmp_path: Path, *lines: str) -> Diagnosis:
 def test_who_speaks_around_trouble(
     above: list[str], below: list[str], expected: Introduced | None, tmp_path: Path
 ) -> None:
-    lines = [*above, *RAISED, *below]
-    assert asked(lines, len(above) + 1, len(above) + len(RAISED), tmp_path) is expected
+    lines = [*WORK, *above, *RAISED, *below]
+    first = len(WORK) + len(above) + 1
+    assert asked(lines, first, first + len(RAISED) - 1, tmp_path) is expected
 
 
 def test_lines_that_are_not_there_introduce_nothing(tmp_path: Path) -> None:
