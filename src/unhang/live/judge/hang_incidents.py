@@ -104,8 +104,9 @@ class HangIncident:
 
     @property
     def is_narrowed(self) -> bool:
-        """What was suspected of nobody is now held against some ranks."""
-        named = bool(self.claim.culprits) and not self.worst.culprits
+        """What was suspected of nobody, or of several, is now held against some of them."""
+        before = self.worst.culprits
+        named = bool(self.claim.culprits) and (not before or self.claim.culprits < before)
         return named and self.stage is self.claim.stage is Stage.SUSPECTED
 
     @property
