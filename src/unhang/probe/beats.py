@@ -87,6 +87,7 @@ class Beats:
             "threads": self._try("stack", stack.other_threads) if self._calling.stands else [],
             "call": call,
             "course": self._try("stack", course.COURSE.told),
+            "issued": course.COURSE.issued,
             "probe_thread": threading.get_native_id(),
             "steps": steps.COUNT.done if steps.COUNT.attached else None,
             "step_wall": steps.COUNT.wall_s,

@@ -126,6 +126,11 @@ class Course:
         moves.append(number)
         self._counts[thread] = self._counts.get(thread, 0) + 1
 
+    @property
+    def issued(self) -> int:
+        """How many calls all threads have issued."""
+        return sum(list(self._counts.values()))
+
     def told(self) -> dict[str, Any] | None:
         """How the last calls of the main thread fit in with those before; None = nothing known.
 

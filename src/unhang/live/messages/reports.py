@@ -117,6 +117,7 @@ class Beat:
         meeting_ms: the limit that the program asked for, where it waits for the others to come.
         call: the collective that the main thread stands in, and its arguments.
         course: whether its last calls are what the program always did; None = nothing tells.
+        issued: calls of torch's collectives so far, sends and receives among them.
         probe_thread: number of the thread that the probe beats in.
         dumped: number of the last order that was served.
         lost: what the probe could not see or do.
@@ -156,6 +157,7 @@ class Beat:
     meeting_ms: int | None = None
     call: Issued | None = None
     course: Course | None = None
+    issued: int | None = None
     probe_thread: int | None = None
     dumped: int | None = None
     lost: tuple[Loss, ...] = ()
