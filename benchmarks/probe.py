@@ -7,7 +7,8 @@ with other work tells of that work. So CPU time is compared, ten beats a second 
 compared lies milliseconds apart: the main thread's CPU time of the two steps during which a beat
 came with the two before and the two after. A beat costs the training what its own threads use (the
 main thread waits for the GIL meanwhile, at worst all the time) and what the main thread needs more
-of (cold caches). The hook that counts the steps is measured by itself.
+of (cold caches). The hook that counts the steps, and what listens to collectives, are measured by
+themselves.
 
 A training's own arenas grow and shrink by more than the probe has. So memory is compared between
 processes that have torch and a process group and do nothing, in pairs: with a probe and without.
@@ -76,6 +77,16 @@ for hook in hooks.values():
     for _ in range(100_000):
         hook(optimizer, (), {})
     hook_s += (time.perf_counter() - begun) / 100_000
+
+def all_reduce(asked):
+    begun = time.perf_counter()
+    for _ in range(100_000):
+        asked(None)
+    return (time.perf_counter() - begun) / 100_000
+
+asked = sys.modules["torch.distributed.distributed_c10d"]._rank_not_in_group
+plain = getattr(asked, "__wrapped__", asked)
+hook_s += len(list(model.parameters())) * (all_reduce(asked) - all_reduce(plain))
 print(json.dumps({
     "times": times, "beats": beats, "hook_s": hook_s,
     "cpu_s": own_s / max(1, beats[-1] - beats[0]),
@@ -119,7 +130,7 @@ def main(arguments: Sequence[str]) -> int:
         f"  {more_s * 1e3:.3f} ms more [{(more_s - half_s) * 1e3:.3f}, "
         f"{(more_s + half_s) * 1e3:.3f}] (95 %, {len(costs)} beats)"
     )
-    print(f"the hook after a step takes {hook_s * 1e6:.2f} us")
+    print(f"the hook after a step, and its collectives, take {hook_s * 1e6:.2f} us")
     print(f"all, with one beat a second: at most {percent:.3f} % of step time ({MOST_PERCENT})")
     print(
         f"memory {mib:.1f} MiB [{mib - half_mib:.1f}, {mib + half_mib:.1f}] "

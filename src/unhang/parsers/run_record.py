@@ -117,6 +117,8 @@ class RunRecordParser(
             still_s=_number(data.get("still_s")),
             place=_text(data.get("place")) or "",
             told=_text(data.get("told")) or "",
+            move=_text(data.get("move")) or "",
+            due=_text(data.get("due")) or "",
         )
 
 

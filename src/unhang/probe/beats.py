@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import arguments, declared, groups, kernel, stack, steps
+from . import arguments, course, declared, groups, kernel, stack, steps
 from .calling import Calling
 from .recorder import STATUS, GroupProgress, Recorder, lacking, switched_off
 from .surroundings import Surroundings
@@ -86,6 +86,8 @@ class Beats:
             "calling": calling,
             "threads": self._try("stack", stack.other_threads) if self._calling.stands else [],
             "call": call,
+            "course": self._try("stack", course.COURSE.told),
+            "issued": course.COURSE.issued,
             "probe_thread": threading.get_native_id(),
             "steps": steps.COUNT.done if steps.COUNT.attached else None,
             "step_wall": steps.COUNT.wall_s,

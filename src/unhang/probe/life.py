@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any
 
-from . import board, dump, environment, fitting, restarts, variables
+from . import board, course, dump, environment, fitting, restarts, variables
 from .beats import C10D, Beats
 from .freeze import Freeze
 from .guard import TimeoutGuard
@@ -202,6 +202,7 @@ def watch_process_groups(c10d: Any) -> None:
     if environment.RESTARTS in os.environ:
         restarts.watch_rank(c10d)
     _limits().wrap(c10d, on_birth=begin)
+    course.COURSE.listen(c10d)
     variables.set_for(sys.modules["torch"].__version__, os.environ)
 
 

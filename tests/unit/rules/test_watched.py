@@ -221,6 +221,20 @@ def test_who_is_in_most_of_the_messages_that_miss_each_other_is_named() -> None:
     assert finding.claim.key == "live.circle_crossed"
 
 
+def test_who_left_its_habit_is_named_with_what_was_due() -> None:
+    told = replace(
+        suspicion(SuspicionReason.CIRCLE, culprits=(2,)),
+        call=CallRef(group=None, seq=None, op="recv"),
+        move="irecv(src=1) in step (t.py):4",
+        due="irecv(src=0) in step (t.py):4",
+    )
+    (finding,) = judge(DSY301, told)
+    assert (finding.culprits, finding.claim.key) == (frozenset({2}), "live.strayed")
+    assert dict(finding.claim.values)["due"] == told.due
+    (finding,) = judge(DSY301, replace(told, due=""))
+    assert finding.claim.key == "live.strayed_alone"
+
+
 def test_where_nobody_is_odd_nobody_is_named() -> None:
     (finding,) = judge(DSY301, suspicion(SuspicionReason.MISMATCH, culprits=()))
     assert (finding.culprits, finding.claim.key) == (frozenset(), "DSY301.mismatch")

@@ -14,6 +14,7 @@ from operator import and_
 
 from unhang.live.judge.claim import Claim, is_fresh, lasted_s, limit_s, phase_of
 from unhang.live.judge.conditions import has_begun, stage_at, where_of
+from unhang.live.judge.habits import strayed
 from unhang.live.judge.named_waits import names_a_rank
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.stack_waits import is_by_stack, is_pairwise
@@ -72,14 +73,15 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
     if between or (differ and not odd and all(len(side) == 1 for side in sides)):
         odd = wait.held_up if between else NO_RANKS.union(*sides)
         victims = NO_RANKS  # it is between these two
+    found = strayed(wait.held_up if between or (differ and not victims) else NO_RANKS, tracks)
     stood = Stood(ranks=len(wait.held_up), waited_s=lasted_s(wait), limit_s=wait.limit_s)
     needed_s = patience.needed_s(stood)
     stage = stage_at(settled_s, suspect_s, needed_s)
     charge = SuspicionReason.MISMATCH if differ else SuspicionReason.TOGETHER
     return Claim(
         charge=SuspicionReason.CIRCLE if between else charge,
-        culprits=odd,
-        victims=victims,
+        culprits=found.ranks or odd,
+        victims=wait.held_up - found.ranks if found.ranks else victims,
         call=wait.call,
         phase=phase_of(wait.held_up, tracks),
         still_s=settled_s,
@@ -90,6 +92,8 @@ def _together(wait: Wait, tracks: Mapping[Rank, Track], patience: Patience) -> C
         between=tuple(
             (a, b, wait.call.op or "") for a, b in permutations(sorted(odd), _TWO) if between
         ),
+        move=found.move,
+        due=found.due,
         ask=not moving,
     )
 
@@ -134,6 +138,9 @@ def _circle(
     proved_s = _BETWEEN_S if pairs or odd == everybody else _CIRCLE_S
     suspect_s = _CIRCLE_S if dim else _CIRCLE_S / 2
     stage = stage_at(settled_s, suspect_s, proved_s if proved else needed_s)
+    # It is known for how long; only who of them it was is told by what they did before.
+    found = strayed(NO_RANKS if dim or len(odd) == 1 else odd or within, tracks)
+    odd = found.ranks or odd
     return Claim(
         charge=SuspicionReason.ASLEEP if dim and odd else SuspicionReason.CIRCLE,
         culprits=odd,
@@ -147,6 +154,8 @@ def _circle(
         patience_s=None if proved else needed_s,
         where=where_of(tracks[min(odd)]) if dim and odd else (),
         between=tuple((min(w.waiters), min(w.awaited), w.call.op or "") for w in pairs),
+        move=found.move,
+        due=found.due,
         ask=True,
     )
 

@@ -64,7 +64,9 @@ def answered(claim: Claim, asked: Question | None, now_s: float) -> Claim:
     # Of two ranks whose calls differ either may be wrong: it is between them.
     between = everybody if len(everybody) == _TWO else NO_RANKS
     circle = claim.charge is SuspicionReason.CIRCLE
-    culprits = answer.culprits or (claim.culprits if circle else between)
+    known = circle or not _is_vague(claim)
+    culprits = answer.culprits or (claim.culprits if known else between)
+    same = culprits == claim.culprits
     return replace(
         claim,
         charge=claim.charge if circle else SuspicionReason.MISMATCH,
@@ -74,6 +76,8 @@ def answered(claim: Claim, asked: Question | None, now_s: float) -> Claim:
         lifeless_s=None,
         patience_s=None,
         between=(),
+        move=claim.move if same else "",
+        due=claim.due if same else "",
     )
 
 

@@ -32,6 +32,8 @@ class Claim:
         place: the program's own code where the first of them stands; "" = nothing tells.
         borne_out: more than the name of a function of the program tells the phase.
         between: the pairs of ranks of which one waits for the other alone, with what it waits in.
+        move, due: of culprits that left their habit, the call that they issued, and the one that
+            always came next so far; without `due` a call that all others issued.
         ask: the dumps of all ranks would decide.
     """
 
@@ -50,6 +52,8 @@ class Claim:
     place: str = ""
     borne_out: bool = False
     between: tuple[tuple[Rank, Rank, str], ...] = ()
+    move: str = ""
+    due: str = ""
     ask: bool = False
 
 

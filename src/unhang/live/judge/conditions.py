@@ -32,6 +32,8 @@ _DECLARED_S = 60.0
 """The same in a phase that the program has declared: that it stands still there is no news."""
 _USUAL = 1.5
 """What stands so many times as long as is usual there is worth a word."""
+_ELSEWHERE_S = 5.0
+"""A job that has stood still elsewhere, and went on by itself, gets as long as that, at most."""
 _LOOPS_S = 7.0
 _LIBRARY_LOOPS_S = 120.0
 """Computing in the same functions, of the program or of a library's known work (or of child
@@ -67,7 +69,8 @@ def judge(track: Track, usual: UsualDurations) -> RankCondition:
         return _seen(track, SuspicionReason.STOPPED, track.still.stopped_s, _SUSPECT_S)
     if track.stopped:
         return _seen(track, SuspicionReason.STOPPED, track.still.stopped_s, _STOPPED_S)
-    usual_s = _USUAL * usual.usual_s(DurationKind.STILL, *where_of(track))
+    elsewhere_s = min(usual.usual_s(DurationKind.STILL, None), _ELSEWHERE_S)
+    usual_s = max(_USUAL * usual.usual_s(DurationKind.STILL, *where_of(track)), elsewhere_s)
     if track.beats_late:
         return _seen(track, _frozen(track), track.still.beat_s, max(_SUSPECT_S, usual_s))
     if track.place.leaves:

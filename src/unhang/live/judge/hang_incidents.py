@@ -104,8 +104,9 @@ class HangIncident:
 
     @property
     def is_narrowed(self) -> bool:
-        """What was suspected of nobody is now held against some ranks."""
-        named = bool(self.claim.culprits) and not self.worst.culprits
+        """What was suspected of nobody, or of several, is now held against some of them."""
+        before = self.worst.culprits
+        named = bool(self.claim.culprits) and (not before or self.claim.culprits < before)
         return named and self.stage is self.claim.stage is Stage.SUSPECTED
 
     @property
@@ -292,11 +293,11 @@ class HangIncidents:
         if claim.charge is SuspicionReason.TOGETHER:
             self.usual.learn(DurationKind.TOGETHER, None, claim.still_s or 0.0)
         elif claim.charge in _OWN_END:
-            for habit, lasted_s in (
-                (DurationKind.STILL, max(case.still_s, case.frozen_s)),
-                (DurationKind.LATE, case.late_s),
+            for habit, lasted_s, places in (
+                (DurationKind.STILL, max(case.still_s, case.frozen_s), (*claim.where, None)),
+                (DurationKind.LATE, case.late_s, claim.where),
             ):
-                for where in claim.where if lasted_s >= _WORTH_LEARNING_S else ():
+                for where in places if lasted_s >= _WORTH_LEARNING_S else ():
                     self.usual.learn(habit, where, lasted_s)
 
 
@@ -328,7 +329,11 @@ def _mark(track: Track) -> Mark:
     groups = track.beat.groups.values()
     issued = sum(group.enqueued or 0 for group in groups)
     counted = any(group.enqueued is not None for group in groups)
-    return issued, track.beat.steps, None if counted else track.place.place
+    return (
+        issued + (track.beat.issued or 0),
+        track.beat.steps,
+        None if counted else track.place.place,
+    )
 
 
 def _alike(cases: Iterable[HangIncident]) -> list[list[HangIncident]]:

@@ -18,6 +18,8 @@ from unhang.model.waits import Analysis, CallRef
 def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
     """Why a claim is made, or what a working rank does."""
     key = claim.charge.value.replace("-", "_")
+    if claim.move:
+        return _strayed(claim)
     if claim.between:
         return _between(claim, tracks)
     if claim.charge is SuspicionReason.LEFT and claim.call == CallRef():
@@ -45,6 +47,14 @@ def reason(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:
         "ops": _ops(claim, tracks),
     }
     return Message(key=f"live.{key}", values=values)
+
+
+def _strayed(claim: Claim) -> Message:
+    """Who of those that wait for each other left its habit."""
+    everybody = claim.culprits | claim.victims
+    values = {"all": everybody, "ranks": claim.culprits, "waited": round(claim.waited_s, 1)}
+    values |= {"move": claim.move, "due": claim.due}
+    return Message(key="live.strayed" if claim.due else "live.strayed_alone", values=values)
 
 
 def _between(claim: Claim, tracks: Mapping[Rank, Track]) -> Message:

@@ -274,7 +274,7 @@ class Track:
         Of a rank that does something else a call that seems to end is only noted late: gloo notes
         what ended last, and not the highest number.
         """
-        if _issued(before) != _issued(self.beat):
+        if before.issued != self.beat.issued or _issued(before) != _issued(self.beat):
             return True
         waited = stood.waits or self.beat.device == "cuda" or self.still.whole_s > 0
         return waited and _completed(before) != _completed(self.beat)

@@ -267,5 +267,7 @@ def suspicion(claim: Claim, stage: Stage, tracks: Mapping[Rank, Track]) -> Suspi
         still_s=claim.still_s,
         place=claim.place,
         told=ending_of(claim, tracks),
+        move=claim.move,
+        due=claim.due,
         why=reason(claim, tracks),
     )

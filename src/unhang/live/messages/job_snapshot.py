@@ -178,6 +178,8 @@ class Suspicion:
         by_name: only the name of a function of the program tells the phase.
         place: `function (file:line)` of the program's code where the first of them stands, or "".
         told: how the first of them ended (an exception, a signal), or "".
+        move, due: a call with which they left their habit, and what always came next before it;
+            without the latter a call that all others issued.
         why: one sentence.
     """
 
@@ -192,6 +194,8 @@ class Suspicion:
     still_s: float | None = None
     place: str = ""
     told: str = ""
+    move: str = ""
+    due: str = ""
     why: Message
 
 

@@ -72,6 +72,21 @@ class Issued:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How the last calls of a main thread fit in with those that it had issued before.
+
+    Attributes:
+        fits: the last ones are what always followed so far; False = one of them is not.
+        move: that call, or the last one, with the rank that it names and where it was issued.
+        due: the call that always came next so far.
+    """
+
+    fits: bool
+    move: str
+    due: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
     """An exception that ends the process."""
 
@@ -101,6 +116,8 @@ class Beat:
         governed_ms: limits that the probe has set, by group.
         meeting_ms: the limit that the program asked for, where it waits for the others to come.
         call: the collective that the main thread stands in, and its arguments.
+        course: whether its last calls are what the program always did; None = nothing tells.
+        issued: calls of torch's collectives so far, sends and receives among them.
         probe_thread: number of the thread that the probe beats in.
         dumped: number of the last order that was served.
         lost: what the probe could not see or do.
@@ -139,6 +156,8 @@ class Beat:
     governed_ms: Mapping[str, int] = field(default_factory=dict)
     meeting_ms: int | None = None
     call: Issued | None = None
+    course: Course | None = None
+    issued: int | None = None
     probe_thread: int | None = None
     dumped: int | None = None
     lost: tuple[Loss, ...] = ()

@@ -13,6 +13,7 @@ from typing import Any
 from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
 from unhang.live.messages.reports import (
     Beat,
+    Course,
     FramePlace,
     GroupBeat,
     Issued,
@@ -53,6 +54,7 @@ def beat_from_json(data: Json) -> Beat | None:
             "governed_ms": _limits(_mapping(timeouts.get("governed"))),
             "meeting_ms": _int(timeouts, "meeting"),
             "call": _issued(data.get("call")),
+            "course": _course(data.get("course")),
             "lost": tuple(_losses(data.get("lost"))),
             "environment": _environment(data.get("environment")),
         }
@@ -70,6 +72,7 @@ def beat_to_json(beat: Beat) -> dict[str, Any]:
         "meeting": data.pop("meeting_ms"),
     }
     data["call"] = None if beat.call is None else dataclasses.asdict(beat.call)
+    data["course"] = None if beat.course is None else dataclasses.asdict(beat.course)
     data["lost"] = [_loss_to_row(loss) for loss in beat.lost]
     if beat.exception is not None:
         data["exception"] = {
@@ -198,6 +201,14 @@ def _issued(item: object) -> Issued | None:
     if op is None:
         return None
     return Issued(op=op, src=src, dst=dst, tag=tag, group=group, ranks=ranks)
+
+
+def _course(item: object) -> Course | None:
+    data = _mapping(item)
+    fits, move, due = data.get("fits"), _text(data, "move"), _text(data, "due")
+    if not isinstance(fits, bool) or move is None or due is None:
+        return None
+    return Course(fits=fits, move=move[:_LONGEST_VALUE], due=due[:_LONGEST_VALUE])
 
 
 def _young(item: object) -> Iterable[tuple[float, int]]:

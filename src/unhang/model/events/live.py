@@ -63,6 +63,8 @@ class HoldUp(Seen, fact=Fact.LIVE, witness=Witness.JUDGE, role=Role.REPORT):
         still_s: how long the culprits had not moved; None = they moved.
         place: `function (file:line)` of the program's code where the first culprit stood, or "".
         told: how the first culprit ended (an exception, a signal), or "".
+        move, due: a call with which the culprits left their habit, and what always came next
+            before it; without the latter a call that all others issued.
     """
 
     charge: SuspicionReason
@@ -78,6 +80,8 @@ class HoldUp(Seen, fact=Fact.LIVE, witness=Witness.JUDGE, role=Role.REPORT):
     still_s: float | None = None
     place: str = ""
     told: str = ""
+    move: str = ""
+    due: str = ""
 
     @property
     def stays(self) -> bool:

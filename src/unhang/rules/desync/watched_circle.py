@@ -4,7 +4,8 @@
 In the record of a watched run: ranks that wait in different calls under one number of a group, or
 in calls of several groups, so that each waits for another one, and no rank outside of these waits.
 Where two ranks are in sends and receives, unhang does not say which of them is wrong: one has left
-out what the other waits for. Among more ranks, it names the one with the most unmatched messages.
+out what the other waits for, unless one of them has issued a call where another one always came
+next so far. Among more ranks, it names that one, or the one with the most unmatched messages.
 
 ## Why it hangs
 Each call lacks ranks that wait in another one. That never resolves by itself.
@@ -92,6 +93,8 @@ def _cause(event: HoldUp, *, pairwise: bool) -> Cause | None:
 
 
 def _claim(event: HoldUp, *, pairwise: bool) -> Message:
+    if event.move:
+        return message(Message(key=f"live.strayed{'' if event.due else '_alone'}"), event)
     if event.culprits and event.victims:
         kind = f"{event.charge.value}_odd"
         if event.charge is SuspicionReason.CIRCLE and len(event.culprits) > 1:

@@ -43,5 +43,7 @@ def message(sentence: Message, event: HoldUp) -> Message:
         still=event.still_s,
         place=event.place or "?",
         told=f" ({event.told})" if event.told else "",
+        move=event.move,
+        due=event.due,
         work=None if event.phase is None else event.phase.value,
     )

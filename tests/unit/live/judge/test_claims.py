@@ -19,6 +19,7 @@ from unhang.live.judge.waits import take_snapshot
 from unhang.live.messages.job_snapshot import Stage, SuspicionReason
 from unhang.live.messages.reports import (
     Beat,
+    Course,
     FramePlace,
     GroupBeat,
     Issued,
@@ -108,6 +109,25 @@ def test_of_messages_that_miss_each_other_who_stands_out_is_named(
 ) -> None:
     claim = circle(*tracks)
     assert (set(claim.culprits), set(claim.victims)) == (culprits, victims)
+
+
+def test_of_two_that_miss_each_other_who_left_its_habit_is_named_and_ended_no_sooner() -> None:
+    lasting_s = {True: (1.6, 5.9, 6.1), False: (1.6, 5.9, 6.1)}
+    stages: dict[bool, list[Stage]] = {True: [], False: []}
+    for told, times in lasting_s.items():
+        for seconds in times:
+            ranks = sends(0, 1, tag=4), receives(1, 0, tag=5)
+            for found in ranks:
+                found.still.place_s = found.still.calls_s = seconds
+            astray = Course(fits=False, move="recv(src=0) in f (t.py):4", due="send")
+            ranks[1].beat = replace(ranks[1].beat, course=astray if told else None)
+            claim = circle(*ranks)
+            assert (set(claim.culprits), set(claim.victims)) == (
+                ({1}, {0}) if told else ({0, 1}, set())
+            )
+            assert claim.move == (astray.move if told else "")
+            stages[told].append(claim.stage)
+    assert stages[True] == stages[False] == [Stage.SUSPECTED, Stage.SUSPECTED, Stage.CONFIRMED]
 
 
 def test_who_waits_in_a_collective_for_two_that_miss_each_other_is_a_victim() -> None:

@@ -103,6 +103,16 @@ def test_what_is_usual_at_a_place_is_suspected_later() -> None:
     assert not judge(track, usual).suspected
 
 
+def test_a_job_that_pauses_elsewhere_is_given_a_moment_more_and_no_longer() -> None:
+    usual, track = UsualDurations(), still()
+    track.still.whole_s = 4.0
+    assert judge(track, usual).suspected
+    usual.learn(DurationKind.STILL, None, 30.0)
+    assert not judge(track, usual).suspected
+    track.still.whole_s = 5.0
+    assert judge(track, usual).suspected
+
+
 def test_a_main_thread_that_ended_well_may_have_left_its_work_to_others() -> None:
     beat = Beat(host="gn1", pid=7, rank=Rank(1), state="exiting")
     facts = ProcessFacts(alive=True, state="S")

@@ -855,6 +855,17 @@ def test_what_a_suspected_rank_does_again_is_told_and_learnt() -> None:
     assert sorted(resumed[0][1].culprits) == [1]
 
 
+def test_what_one_rank_was_seen_to_end_by_itself_another_one_is_given_elsewhere() -> None:
+    """Each sleeps once, in other functions: only the first is suspected."""
+    pauses: list[tuple[int, int, Act]] = [
+        (AT, 1, ("work", "code", 9.0, "idle")),
+        (2 * AT, 2, ("work", "save", 5.4, "idle")),
+    ]
+    job = Job(train(pauses))
+    watched = watch(job, 40)
+    assert [sorted(n.culprits) for _, n in watched.notes(NoteKind.STALL_SUSPECTED)] == [[1]]
+
+
 def test_a_rank_that_keeps_the_lock_for_some_seconds_and_works_on_is_no_hang_any_more() -> None:
     """It issues no call yet: that it runs again is enough for nobody to end the job."""
     faults: list[tuple[int, int, Act]] = [

@@ -174,6 +174,26 @@ def _told_at(mono_s: float, runs: int) -> ProcessReport:
     return ProcessReport(beat=beat, facts=facts, beats=runs, beat_age_s=0.0)
 
 
+@pytest.mark.parametrize(
+    ("issued", "stood_s"), [((5, 5, 5, 5), (3.0, 2.0)), ((5, 6, 7, 9), (0.0, 0.0))]
+)
+def test_sends_and_receives_are_progress_though_no_group_counts_them(
+    issued: tuple[int, ...], stood_s: tuple[float, float]
+) -> None:
+    def told(second: int) -> ProcessReport:
+        calls = issued[second]
+        beat = Beat(
+            host="gn1", pid=7, rank=Rank(0), mono_s=float(second), stack=PAUSES, issued=calls
+        )
+        facts = ProcessFacts(alive=True, state="S", cpu_s=9.0)
+        return ProcessReport(beat=beat, facts=facts, beats=second, beat_age_s=0.0)
+
+    track = begin(told(0), 0.0)
+    for second in range(1, len(issued)):
+        track.hear(told(second), 1.0, float(second))
+    assert (track.still.whole_s, track.still.function_s) == stood_s
+
+
 def test_who_cannot_be_seen_by_the_kernel_is_never_without_life() -> None:
     assert standing(*({"cpu_s": None} for _ in range(6))).still.lifeless_s == 0.0
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from unhang.live.messages.losses import Loss
 from unhang.live.messages.reports import (
     Beat,
+    Course,
     FramePlace,
     GroupBeat,
     NodeReport,
@@ -32,6 +33,8 @@ BEAT = Beat(
     exception=Raised(type="ValueError", message="bad batch"),
     governed_ms={"0": 1000},
     meeting_ms=600_000,
+    course=Course(fits=False, move="isend(dst=1) in f (t.py):4", due="irecv(src=1) in f (t.py):3"),
+    issued=41,
     lost=(Loss.of("probe_recorder_absent", why="2.0.1"),),
     environment={"NCCL_ALGO": "Ring", "torch": "2.0.1"},
 )

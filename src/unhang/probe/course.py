@@ -1,0 +1,186 @@
+"""The last calls of torch's collectives that the program issued, and whether the newest fit in.
+
+No record of torch tells of the sends and receives of gloo, nor who the source of a broadcast was.
+Programs repeat themselves: of two ranks that wait for each other, the one whose call does not
+follow on what it always followed on is most likely the one that went astray.
+
+Every function of `distributed_c10d` asks whether the process is in the group before it issues
+anything. That question is where we listen: the functions themselves, which programs compare and
+import by name, stay torch's own.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    Move = tuple[object, ...]
+
+_ASKED = "_rank_not_in_group"
+_SIDES: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("isend", "reduce", "gather", "gather_object"), ("dst", "group_dst")),
+    **dict.fromkeys(("send", "send_object_list"), ("dst", "group_dst")),
+    **dict.fromkeys(("irecv", "recv", "recv_object_list"), ("src", "group_src")),
+    **dict.fromkeys(("broadcast", "broadcast_object_list"), ("src", "group_src")),
+    **dict.fromkeys(("scatter", "scatter_object_list"), ("src", "group_src")),
+}
+"""The parameters that name another rank, of the functions that have them."""
+_ALIKE = frozenset({"all_reduce", "all_gather", "all_to_all", "reduce_scatter", "barrier"})
+_ALIKE |= {"all_gather_single", "reduce_scatter_single", "all_to_all_single", "all_gather_object"}
+_ALIKE |= {"all_gather_into_tensor", "reduce_scatter_tensor", "monitored_barrier"}
+_LOGGER = "c10d_logger.py"
+_KEPT = 384
+_LONGEST = 32
+"""Calls that are compared, from the newest back; more would cost milliseconds."""
+_MOST_MOVES = 4_096
+"""Different calls that are told apart: a program that makes more has no habits to compare."""
+_DEEPEST = 6
+_TIMES = 3
+"""What followed so often, and nothing else ever, was due."""
+_LAST = 8
+"""Calls before the end of which one may have been the wrong one, ..."""
+_TRIED = 32
+"""... and before these such by which is tried whether the program repeats itself at all: ..."""
+_SELDOM = 1
+"""... of them no more may be another one than was due."""
+
+
+class Course:
+    """Remembers the last calls of each thread."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Move, int] = {}
+        self._names: list[str] = []
+        self._moves: dict[int, deque[int]] = {}
+        self._counts: dict[int, int] = {}
+        self._seen = 0
+        self._told: dict[str, Any] | None = None
+        self._fitted = 0
+
+    def listen(self, c10d: Any) -> None:
+        """Hear what calls of the module ask; one that asks in another way is left alone."""
+        asked = getattr(c10d, _ASKED, None)
+        if asked is None or list(inspect.signature(asked).parameters) != ["group"]:
+            return
+        setattr(c10d, _ASKED, self._heard(asked, c10d.__file__))
+
+    def _heard(self, asked: Callable[[Any], bool], file: str) -> Callable[[Any], bool]:
+        torch = sys.modules["torch"]
+        look = sys._getframe
+
+        @functools.wraps(asked)
+        def noted(group: Any) -> bool:
+            # Asked for where the tracer knows it as a constant, and follows us no further.
+            is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
+            if not is_compiling():
+                try:
+                    self._note(look(1), group, file)
+                except Exception:
+                    return asked(group)
+            return asked(group)
+
+        return noted
+
+    def _note(self, frame: FrameType, group: Any, file: str) -> None:
+        op = frame.f_code.co_name
+        sides = _SIDES.get(op)
+        if sides is None and op not in _ALIKE:
+            return
+        peer = None
+        if sides is not None:
+            values = frame.f_locals
+            peer = values.get(sides[0])
+            peer = values.get(sides[1]) if peer is None else peer
+        outer: FrameType | None = frame.f_back
+        for _ in range(_DEEPEST):
+            if outer is None:
+                return
+            name = outer.f_code.co_filename
+            if name != file and not name.endswith(_LOGGER):
+                break
+            outer = outer.f_back
+        if outer is None:
+            return
+        move = (op, peer, None if group is None else id(group), outer.f_code, outer.f_lineno)
+        number = self._numbers.get(move)
+        if number is None:
+            if len(self._names) >= _MOST_MOVES:
+                return
+            number = self._numbers[move] = len(self._names)
+            at = f"{outer.f_code.co_name} ({os.path.basename(outer.f_code.co_filename)})"
+            named = "" if not isinstance(peer, int) else f"({sides[0] if sides else ''}={peer})"
+            self._names.append(f"{op}{named} in {at}:{outer.f_lineno}")
+        thread = threading.get_ident()
+        moves = self._moves.get(thread)
+        if moves is None:
+            moves = self._moves[thread] = deque(maxlen=_KEPT)
+        moves.append(number)
+        self._counts[thread] = self._counts.get(thread, 0) + 1
+
+    @property
+    def issued(self) -> int:
+        """How many calls all threads have issued."""
+        return sum(list(self._counts.values()))
+
+    def told(self) -> dict[str, Any] | None:
+        """How the last calls of the main thread fit in with those before; None = nothing known.
+
+        It is worked out once the thread has issued nothing more from one look to the next.
+        """
+        main = threading.main_thread().ident or 0
+        count = self._counts.get(main, 0)
+        if count != self._seen:
+            self._seen, self._told = count, None
+        elif count != self._fitted:
+            self._fitted, self._told = count, self._fit(list(self._moves[main]))
+        return self._told
+
+    def _fit(self, moves: list[int]) -> dict[str, Any] | None:
+        text = "".join(map(chr, moves))
+        last = range(len(text) - 1, max(0, len(text) - 1 - _LAST), -1)
+        odd = [(end, due) for end in last if (due := _due(text[:end])) not in {None, text[end]}]
+        end, due = odd[-1] if odd else (len(text) - 1, _due(text[:-1]))
+        if due is None:
+            return None
+        tried = range(max(1, len(text) - _LAST - _TRIED), len(text) - _LAST)
+        others = sum(_due(text[:place]) not in {None, text[place]} for place in tried)
+        if others > _SELDOM:
+            return None
+        move, before = self._names[moves[end]], self._names[ord(due)]
+        return {"fits": not odd, "move": move, "due": before}
+
+
+def _due(past: str) -> str | None:
+    """What has always followed the calls that came last, as many of these as it can be told by."""
+    least, most, followers = 0, min(_LONGEST, len(past) - 1), [""]
+    length = most  # where a program repeats itself, that is long enough
+    while least < most:
+        found = _followers(past, past[-length:])
+        if len(found) >= _TIMES:
+            least, followers = length, found
+        else:
+            most = length - 1
+        length = (least + most + 1) // 2
+    return followers[0] if least and len(set(followers)) == 1 else None
+
+
+def _followers(past: str, last: str) -> list[str]:
+    """What came after each earlier time at which the calls were these."""
+    found, at = [], past.find(last)
+    while 0 <= at < len(past) - len(last):
+        found.append(past[at + len(last)])
+        at = past.find(last, at + 1)
+    return found
+
+
+COURSE = Course()
+"""Of this process."""
