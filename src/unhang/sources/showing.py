@@ -220,7 +220,7 @@ class Showing:
 
 def _may_begin(bare: str) -> bool:
     """Whether a line has anything of those that begin a text: most lines have not."""
-    return (
+    return bare != "" and (
         bare[0] in _FIRST
         or bare[-1] in _LAST
         or _ROLE.match(bare) is not None
@@ -240,7 +240,7 @@ def begins(text: str) -> _Text | None:
     (False, True)
     """
     bare = text.strip()
-    if not bare or not _may_begin(bare):
+    if not _may_begin(bare):
         return None
     tag = _TAG.match(text)
     if tag is not None and _TOKEN.match(tag[0]) is None:
@@ -260,9 +260,7 @@ def begins(text: str) -> _Text | None:
         return _Text(sure=True, within=len(block["indent"]))
     if _HUNK.match(text) is not None:
         return _Text(sure=True, hunk=True)
-    if any(p.match(text) is not None for p in (_FILE, _SHOWS, _CUE)):
-        return _Text()
-    if _goes_on(text):
+    if any(p.match(text) is not None for p in (_FILE, _SHOWS, _CUE)) or _goes_on(text):
         return _Text()
     if len(bare) > _LONGEST_LEAD or (text[:1].isspace() and bare[-1] not in "|>"):
         return None  # code stands indented in tracebacks
