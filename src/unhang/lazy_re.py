@@ -62,6 +62,17 @@ class _Lazy(Generic[AnyStr]):
         setattr(self, name, value)
         return value
 
+    def __eq__(self, other: object) -> bool:
+        """Also to the pattern itself, which a match names: `match.re == PATTERN`."""
+        return isinstance(other, (_Lazy, Pattern)) and self._told == (other.pattern, other.flags)
+
+    def __hash__(self) -> int:
+        return hash(self._told)
+
+    @property
+    def _told(self) -> tuple[object, ...]:
+        return self.pattern, self.flags
+
     def __reduce__(self) -> tuple[Any, ...]:
         return compile, (self.pattern, self._given)
 
