@@ -238,10 +238,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0)
     options = parser.parse_args()
     cost = measure(options.nodes, options.seconds)
+    share = 100 * cost.report_s * options.nodes / cost.interval_s
     print(
-        f"{cost.ranks} ranks on {options.nodes} nodes, every {cost.interval_s:.1f} s a report, which"
-        f" takes {1e3 * cost.report_s:.2f} ms:"
-        f" {100 * cost.report_s * options.nodes / cost.interval_s:.1f} % of one core,"
+        f"{cost.ranks} ranks on {options.nodes} nodes: {1e3 * cost.report_s:.2f} ms a report,"
+        f" {share:.1f} % of one core with one every {cost.interval_s:.1f} s,"
         f" {cost.rss_mib:.0f} MiB"
     )
 
