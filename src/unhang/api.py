@@ -7,24 +7,26 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from unhang.architectures import model_of
 from unhang.engine.budget import Budget
 from unhang.engine.gather import Gathered, Progress, gather
 from unhang.engine.shards import Engine
 from unhang.judging import judge_gathered, judged
-from unhang.model.comparison import Comparison
 from unhang.model.diagnosis import Diagnosis, Stats
 from unhang.model.events import Event
-from unhang.model.explanation import Explanation, RuleCard
-from unhang.model.fleet import Fleet
 from unhang.model.incident import Incident
-from unhang.model.lint import LintReport
-from unhang.model.plan import Plan
-from unhang.model.rewrite import ChangedFile, Rewrite
 from unhang.sources.artifact import Artifact
 from unhang.sources.discover import discover
+
+if TYPE_CHECKING:
+    from unhang.model.comparison import Comparison
+    from unhang.model.explanation import Explanation, RuleCard
+    from unhang.model.fleet import Fleet
+    from unhang.model.lint import LintReport
+    from unhang.model.plan import Plan
+    from unhang.model.rewrite import ChangedFile, Rewrite
 
 StrPath: TypeAlias = str | os.PathLike[str]
 

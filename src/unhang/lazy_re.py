@@ -59,10 +59,21 @@ class _Lazy(Generic[AnyStr]):
         if name.startswith("_"):
             raise AttributeError(name)
         if "_compiled" not in vars(self):
-            self._compiled = re.compile(self.pattern, self._given)
+            self._compiled: Pattern[AnyStr] = re.compile(self.pattern, self._given)
         value = getattr(self._compiled, name)
         setattr(self, name, value)
         return value
+
+    def __eq__(self, other: object) -> bool:
+        """Also to the pattern itself, which a match names: `match.re == PATTERN`."""
+        return isinstance(other, (_Lazy, Pattern)) and self._told == (other.pattern, other.flags)
+
+    def __hash__(self) -> int:
+        return hash(self._told)
+
+    @property
+    def _told(self) -> tuple[object, ...]:
+        return self.pattern, self.flags
 
     def __reduce__(self) -> tuple[Any, ...]:
         return compile, (self.pattern, self._given)

@@ -24,6 +24,8 @@ def test_it_answers_as_the_compiled_pattern_does() -> None:
         assert lazy.sub(r"\g<word>", line) == compiled.sub(r"\g<word>", line)
     for fact in ("pattern", "flags", "groups", "groupindex"):
         assert getattr(lazy, fact) == getattr(compiled, fact)
+    assert lazy == lazy_re.compile(text, flags) != lazy_re.compile(text)
+    assert [found.re for found in lazy.finditer("b2")] == [lazy]
     assert lazy_re.compile(rb"\d").findall(b"12") == [b"1", b"2"]
 
 

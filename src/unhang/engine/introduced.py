@@ -80,7 +80,8 @@ def introduced(artifact: Artifact, first: int, last: int) -> Introduced | None:
             data = stream.read(_LARGEST)
     except Exception:  # what could not be read was told of when it was read first
         return None
-    begin, end = end_of(data, first - 1), end_of(data + b"\n", last)
+    begin = end_of(data, first - 1)
+    end = None if begin is None else end_of(data + b"\n", last)
     if begin is None or end is None:
         return None
     earlier = _texts(data[:begin].rsplit(b"\n", _MOST_AROUND)[-_MOST_AROUND:])

@@ -78,9 +78,11 @@ def _end_from_behind(stream: IO[bytes], line: int, length: Length) -> int | None
 
 def end_of(data: bytes, line: int) -> int | None:
     """Where a line ends in the beginning of an artifact."""
-    end = 0
-    for _ in range(line):
-        end = data.find(b"\n", end) + 1
-        if not end:
+    end, left = 0, line
+    while (found := data.count(b"\n", end, end + _PIECE)) < left:
+        end, left = end + _PIECE, left - found
+        if end >= len(data):
             return None
+    for _ in range(left):
+        end = data.find(b"\n", end) + 1
     return end

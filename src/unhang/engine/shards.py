@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.context import BaseContext
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from unhang import lazy_re as re
 from unhang.errors import UsageError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing.context import BaseContext
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -83,6 +83,8 @@ def map_shards(
     elif engine.processes <= 1:
         yield from ((shard, function(shard)) for shard in shards)
     else:
+        from concurrent.futures import ProcessPoolExecutor
+
         new = partial(ProcessPoolExecutor, mp_context=fastest_context(), initializer=start)
         left = iter(shards)
         while not (yield from _in_one_pool(function, left, new, engine.processes, tick)):
@@ -97,6 +99,9 @@ def _in_one_pool(
     tick: Callable[[], None],
 ) -> Generator[tuple[S, R | None], None, bool]:
     """Take from `left` until all is done, which returns True, or until a process is killed."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+    from concurrent.futures.process import BrokenProcessPool
+
     suspects: list[S] = []
     ended = False
     with new(processes) as pool:
@@ -130,6 +135,8 @@ def _in_one_pool(
 
 def fastest_context() -> BaseContext:
     """Forking is fastest, and safe as long as there are no threads."""
+    import multiprocessing
+
     forks = sys.platform == "linux" and threading.active_count() == 1
     return multiprocessing.get_context("fork" if forks else "spawn")
 

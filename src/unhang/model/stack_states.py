@@ -13,6 +13,8 @@ from unhang.model.provenance import Provenance
 class Doing(enum.Enum):
     """What the main thread of a process does."""
 
+    __hash__ = object.__hash__  # asked for each rank in each judgement
+
     WAITS = "waits"
     """It waits for other ranks: a collective, a store, a barrier."""
     STEPS = "steps"

@@ -90,7 +90,7 @@ class DesyncReportParser(LineParser, name="desync_report", after=8):
             key=lambda found: found.start(),
         ):
             snapshot = self._snapshots.setdefault(line.origin, _Snapshot())
-            if match.re is _SNAPSHOT_HEAD:
+            if match.re == _SNAPSHOT_HEAD:
                 snapshot.seq = _seq(match)
             elif match["edge"] == "finished":
                 snapshot.finished.append((snapshot.seq, _ranks(match)))

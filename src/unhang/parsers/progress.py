@@ -88,7 +88,7 @@ def _bars(line: Line, text: str) -> Iterator[Progress]:
     end = 0
     for hit in hits:
         if hit.start() >= end:
-            phase = Phase.EVAL if hit.re is bars.MMCV else None
+            phase = Phase.EVAL if hit.re == bars.MMCV else None
             yield _progress(line, hit, text[end : hit.start()], phase)
             end = hit.end()
     if "%" in text and (cut := bars.CUT.search(text, end)) is not None:
@@ -123,7 +123,7 @@ def _progress(
     line: Line, match: re.Match[str], before: str, phase: Phase | None = None
 ) -> Progress:
     """One state; the percentage serves where the counts are lost."""
-    label = " ".join(before.split()) if match.re is bars.BLOCKS else _label(before)
+    label = " ".join(before.split()) if match.re == bars.BLOCKS else _label(before)
     shown = label if len(label) <= _LABEL_LIMIT else label[: _LABEL_LIMIT - 1] + "…"
     found = match.groupdict()
     done, total = found.get("done"), found.get("total")
@@ -134,7 +134,7 @@ def _progress(
     if phase is None and _DATA_UNIT.search(found.get("rate") or ""):
         phase = Phase.DATA
     elapsed_s = _seconds(found.get("elapsed"))
-    if match.re is bars.BLOCKS and line.at is not None and line.at.clock is Clock.TIME_OF_DAY:
+    if match.re == bars.BLOCKS and line.at is not None and line.at.clock is Clock.TIME_OF_DAY:
         elapsed_s = line.at.seconds  # what looks like a clock in front of it is the elapsed time
     ranked = _RANK.search(before[-_LABEL_LIMIT:])
     return Progress(

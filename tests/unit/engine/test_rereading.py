@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unhang.engine import rereading
-from unhang.engine.rereading import Around, around
+from unhang.engine.rereading import Around, around, end_of
 from unhang.sources.artifact import Artifact
 from unhang.sources.buffer import Length
 from unhang.sources.discover import OpenFile
@@ -102,3 +102,11 @@ def test_what_cannot_be_sought_is_read_from_the_beginning() -> None:
 
     unseekable = Artifact(name="log", open=lambda: Pipe(b"one\ntwo\nthree\n"), again=True)
     assert around(unseekable, 2, length(artifact)) == around(artifact, 2, length(artifact))
+
+
+@pytest.mark.parametrize("piece", [1, 2, 5, 64])
+def test_the_end_of_a_line_wherever_pieces_end(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    monkeypatch.setattr(rereading, "_PIECE", piece)
+    data = b"a\n\nbcd\n\n\ne"
+    ends = [end_of(data, line) for line in range(8)]
+    assert ends == [0, 2, 3, 7, 8, 9, None, None]

@@ -109,6 +109,8 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
         world_size: ranks of the job, or None.
     """
     groups: dict[GroupKey, dict[Rank, GroupBeat]] = {}
+    same: dict[tuple[str, int], dict[Rank, GroupBeat]] = {}
+    """By the identity of the members: to hash them for each of them takes the square of them."""
     waiting: set[Rank] = set()
     by_stack: set[Rank] = set()
     outside = find_outside(tracks)
@@ -134,7 +136,11 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
             by_stack.add(rank)
         within = stood_in(track)
         for group in opened if within is None else [within]:
-            groups.setdefault(_key(group), {})[rank] = group
+            held = same.get((group.name, id(group.ranks)))
+            if held is None:
+                held = groups.setdefault(_key(group), {})
+                same[group.name, id(group.ranks)] = held
+            held[rank] = group
         waiting.add(rank)
     nowhere_else = waiting - alone
     counted = (_wait(key, held, tracks, nowhere_else, past(key)) for key, held in groups.items())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from unhang.live.messages.losses import Loss
 from unhang.model.ids import Rank
@@ -41,9 +42,8 @@ class GroupBeat:
     since_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FramePlace:
-    """One frame of a Python stack."""
+class FramePlace(NamedTuple):
+    """One frame of a Python stack; a tuple, for whole stacks are looked up in every report."""
 
     file: str
     line: int

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
 from unhang.live.messages.reports import (
@@ -25,9 +25,15 @@ from unhang.live.messages.reports import (
 )
 from unhang.model.ids import Rank, format_ranks, parse_ranks
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 _MOST_VARIABLES, _LONGEST_VALUE = 100, 200
 _OF_PROBE = "probe_"
 """Before the codes of what probes have lost."""
+_NEXT = ";"
+"""Between the frames of a stack."""
+_LONGEST_LINE = 10
 _KEYS = {
     f"{name}_s": name
     for name in ("process_started", "wall", "mono", "stack_since", "step_wall", "since")
@@ -63,23 +69,25 @@ def beat_from_json(data: Json) -> Beat | None:
 
 def beat_to_json(beat: Beat) -> dict[str, Any]:
     """The inverse of `beat_from_json`."""
-    data = {_KEYS.get(f.name, f.name): getattr(beat, f.name) for f in dataclasses.fields(beat)}
-    data["stack"] = [[f.file, f.line, f.function] for f in beat.stack]
-    data["threads"] = [[[f.file, f.line, f.function] for f in stack] for stack in beat.threads]
-    data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
+    data = _told(beat)
     data["timeouts"] = {
-        "governed": dict(data.pop("governed_ms")),
-        "meeting": data.pop("meeting_ms"),
+        "governed": dict(data.pop("governed_ms", {})),
+        "meeting": data.pop("meeting_ms", None),
     }
-    data["call"] = None if beat.call is None else dataclasses.asdict(beat.call)
-    data["course"] = None if beat.course is None else dataclasses.asdict(beat.course)
-    data["lost"] = [_loss_to_row(loss) for loss in beat.lost]
+    data["stack"] = _stack_to_json(beat.stack)
+    if beat.threads:
+        data["threads"] = [_stack_to_json(stack) for stack in beat.threads]
+    if beat.groups:
+        data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
+    if beat.call is not None:
+        data["call"] = _told(beat.call)
+    if beat.course is not None:
+        data["course"] = dataclasses.asdict(beat.course)
+    if beat.lost:
+        data["lost"] = [_loss_to_row(loss) for loss in beat.lost]
     if beat.exception is not None:
-        data["exception"] = {
-            "type": beat.exception.type,
-            "message": beat.exception.message,
-            "stack": [[f.file, f.line, f.function] for f in beat.exception.stack],
-        }
+        stack = _stack_to_json(beat.exception.stack)
+        data["exception"] = {**_told(beat.exception), "stack": stack}
     return data
 
 
@@ -94,7 +102,7 @@ def node_to_json(report: NodeReport) -> dict[str, Any]:
         "processes": [
             {
                 "beat": beat_to_json(p.beat),
-                "facts": dataclasses.asdict(p.facts),
+                "facts": _told(p.facts),
                 "beats": p.beats,
                 "beat_age_s": p.beat_age_s,
             }
@@ -148,10 +156,10 @@ def _group(name: str, item: object) -> GroupBeat:
 
 
 def _group_to_json(group: GroupBeat) -> dict[str, Any]:
-    data = dataclasses.asdict(group)
+    data = _told(group)
     del data["name"]
-    data[_KEYS["since_s"]] = data.pop("since_s")
-    data["ranks"] = None if group.ranks is None else _ranks_to_json(group.ranks)
+    if group.ranks is not None:
+        data["ranks"] = _ranks_to_json(group.ranks)
     return data
 
 
@@ -195,11 +203,11 @@ def _environment(item: object) -> Mapping[str, str] | None:
 
 def _issued(item: object) -> Issued | None:
     data = _mapping(item)
-    op = _text(data, "op")
-    src, dst = (None if n is None else Rank(n) for n in (_int(data, "src"), _int(data, "dst")))
-    group, tag, ranks = _text(data, "group"), _int(data, "tag"), _members(data.get("ranks"))
+    op = _text(data, "op") if data else None
     if op is None:
         return None
+    src, dst = (None if n is None else Rank(n) for n in (_int(data, "src"), _int(data, "dst")))
+    group, tag, ranks = _text(data, "group"), _int(data, "tag"), _members(data.get("ranks"))
     return Issued(op=op, src=src, dst=dst, tag=tag, group=group, ranks=ranks)
 
 
@@ -225,6 +233,8 @@ def _threads(item: object) -> tuple[tuple[FramePlace, ...], ...]:
 
 
 def _frames(item: object) -> tuple[FramePlace, ...]:
+    if isinstance(item, str):
+        return _stack_of_text(item)
     rows = item if isinstance(item, list) else []
     try:
         return _stack(tuple(tuple(row) for row in rows))
@@ -236,6 +246,24 @@ def _frames(item: object) -> tuple[FramePlace, ...]:
 def _stack(rows: tuple[tuple[object, ...], ...]) -> tuple[FramePlace, ...]:
     """One object for each stack: most are seen again and again."""
     return tuple(FramePlace(*row) for row in rows if _is_frame(row))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4_096)
+def _stack_of_text(text: str) -> tuple[FramePlace, ...]:
+    """Likewise, of a stack that is one text, for such a text is looked up at once."""
+    rows = (row.rsplit(":", 2) for row in text.split(_NEXT))
+    return tuple(
+        FramePlace(row[0], int(row[1]), row[2])
+        for row in rows
+        if len(row) == 3 and row[1].isdecimal() and len(row[1]) < _LONGEST_LINE
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _stack_to_json(stack: tuple[FramePlace, ...]) -> str | tuple[FramePlace, ...]:
+    """A text, or rows where a name holds what separates names."""
+    text = _NEXT.join(f"{frame.file}:{frame.line}:{frame.function}" for frame in stack)
+    return text if _stack_of_text(text) == stack else stack
 
 
 def _is_frame(row: Sequence[object]) -> bool:
@@ -296,30 +324,59 @@ _READERS: Mapping[object, Callable[[object], Any]] = {
 }
 
 
+class _Field(NamedTuple):
+    """A number or text of a record.
+
+    Attributes:
+        kind: of values that need no reader.
+        empty: 0 and "" are told, not left to the default.
+    """
+
+    name: str
+    kind: object
+    reader: Callable[[object], Any]
+    empty: bool
+
+
 def _plain(kind: type, data: Json) -> dict[str, Any]:
     """The numbers and texts of a record that can be read; without the rest the defaults hold."""
-    found = {}
-    for name, key, reader, empty in _plain_fields(kind):
-        value = data.get(key)
-        if value is not None and (value := reader(value)) is not None and (value or empty):
-            found[name] = value
+    fields, found = _plain_fields(kind), {}
+    for key, value in data.items():
+        field = fields.get(key)
+        if field is not None:
+            read = value if type(value) is field.kind else field.reader(value)
+            if read is not None and (read or field.empty):
+                found[field.name] = read
     return found
 
 
 @cache
-def _plain_fields(kind: type) -> tuple[tuple[str, str, Callable[[object], Any], bool], ...]:
-    """Name, key, reader, and whether 0 and "" are told, not left to the default."""
+def _plain_fields(kind: type) -> dict[str, _Field]:
+    """By their keys."""
     hints = typing.get_type_hints(kind)
-    found = []
+    found = {}
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
         optional = typing.get_origin(hint) in (typing.Union, types.UnionType)
         plain = typing.get_args(hint)[0] if optional else hint
-        reader = _READERS.get(getattr(plain, "__supertype__", plain))  # Rank is an int
-        if reader is not None:
+        plain = getattr(plain, "__supertype__", plain)  # Rank is an int
+        if plain in _READERS:
             empty = optional or field.default is dataclasses.MISSING
-            found.append((field.name, _KEYS.get(field.name, field.name), reader, empty))
-    return tuple(found)
+            key = _KEYS.get(field.name, field.name)
+            found[key] = _Field(field.name, plain, _READERS[plain], empty)
+    return found
+
+
+def _told(record: DataclassInstance) -> dict[str, Any]:
+    """What a record says beyond its defaults."""
+    told = ((key, getattr(record, name), default) for key, name, default in _all(type(record)))
+    return {key: value for key, value, default in told if value != default}
+
+
+@cache
+def _all(kind: type[DataclassInstance]) -> tuple[tuple[str, str, object], ...]:
+    """Key, name and default of each field."""
+    return tuple((_KEYS.get(f.name, f.name), f.name, f.default) for f in dataclasses.fields(kind))
 
 
 def _losses(item: object) -> Iterable[Loss]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +61,22 @@ JSON = st.recursive(
 
 def test_a_report_survives_the_way_over_the_wire() -> None:
     assert node_from_json(json.loads(json.dumps(node_to_json(REPORT)))) == REPORT
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        FramePlace("C:\\train.py", 3, "main"),
+        FramePlace("a;b.py", 3, "main"),
+        FramePlace("a.py", 3, "Model::step"),
+        FramePlace("a.py", -1, ""),
+    ],
+)
+def test_stacks_survive_whatever_their_names_hold(frame: FramePlace) -> None:
+    stack = (frame, FramePlace("train.py", 12, "<module>"))
+    process = replace(REPORT.processes[0], beat=replace(BEAT, stack=stack, threads=(stack,)))
+    report = replace(REPORT, processes=(process,))
+    assert node_from_json(json.loads(json.dumps(node_to_json(report)))) == report
 
 
 def test_a_beat_without_a_process_is_refused() -> None:
