@@ -36,6 +36,7 @@ from unhang.remedies import suggest
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
+from unhang.verdict.good_end import is_of_all
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
 from unhang.verdict.outlived import counts_on, was_over
@@ -132,10 +133,19 @@ def _judged(
         loose = (Beside(artifact=n, why="untied", told=told[n]) for n in sorted(parted.loose))
         besides = (*besides, *loose)
     partly = any(problem.component == SPENT for problem in gathered.problems)
-    if found.outcome is Outcome.HEALTHY and (partly or not parted.well):
+    if found.outcome is Outcome.HEALTHY and (
+        partly or not parted.well or not _all_ended_well(gathered, parted, incident)
+    ):
         summary = Message(key="summary.no_failure")
         found = replace(found, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=summary)
     return replace(found, problems=(*found.problems, *_tell(besides))), incident
+
+
+def _all_ended_well(gathered: Gathered, parted: Parted, incident: Incident) -> bool:
+    """Whether the good end that a log tells is that of the whole job."""
+    aside = parted.loose.union(file.artifact for file in parted.besides)
+    names = [a.name for a in gathered.artifacts if a.name not in aside]
+    return is_of_all(incident, names, gathered.bears_out, gathered.work_at_the_end)
 
 
 _OF_A_HOST = (KernelEvent, GpuState, GpuUuid)
