@@ -23,6 +23,8 @@ from unhang.model.events import (
     GpuUuid,
     KernelEvent,
     KernelProblem,
+    ProcessEnded,
+    Progress,
     Restarted,
     SettingTried,
     UnreadLine,
@@ -36,6 +38,7 @@ from unhang.remedies import suggest
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
+from unhang.verdict.good_end import is_of_all
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
 from unhang.verdict.outlived import counts_on, was_over
@@ -96,18 +99,37 @@ def _introduced(gathered: Gathered, incident: Incident) -> Introduced | None:
 
 def _worked_on(gathered: Gathered, incident: Incident) -> list[Event]:
     """What lines after the trouble of each artifact count, where that is long work."""
+    first: dict[str, int] = {}
     last: dict[str, int] = {}
     words = not any(event.role in TROUBLE for event in incident.events)
     for event in incident.events:
         if event.role in TROUBLE or (words and isinstance(event, UnreadLine)):
             name, line = event.source.artifact, event.source.line or 0
             if not isinstance(event, Finished):
+                first.setdefault(name, line)
                 last[name] = max(line, last.get(name, 0))
     counted: list[Event] = []
     for artifact, line in last.items():
         states = gathered.work_in(artifact, line)
         counted += states if len({state_of_work(s) for s in states}) >= STATES_OF_WORK else ()
-    return counted
+        if first[artifact] < line and incident.all(ProcessEnded) == ():
+            between = gathered.work_in(artifact, first[artifact])
+            counted += (s for s in between if (s.source.line or 0) <= line)
+    return [*counted, *_worked_beside(gathered, incident)]
+
+
+def _worked_beside(gathered: Gathered, incident: Incident) -> Iterator[Event]:
+    """The work of logs that tell of no trouble, where nothing but a kernel's log tells of any."""
+    told = [e for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished)]
+    if all(isinstance(event, KernelEvent) for event in told) and not incident.all(Progress):
+        troubled = {event.source.artifact for event in told}
+        for artifact in gathered.artifacts:
+            if artifact.name not in troubled:
+                yield from gathered.work_in(artifact.name, 0)
+                yield from gathered.work_at_the_end(artifact.name, _AT_THE_END)
+
+
+_AT_THE_END = 200
 
 
 def _judged(
@@ -132,10 +154,19 @@ def _judged(
         loose = (Beside(artifact=n, why="untied", told=told[n]) for n in sorted(parted.loose))
         besides = (*besides, *loose)
     partly = any(problem.component == SPENT for problem in gathered.problems)
-    if found.outcome is Outcome.HEALTHY and (partly or not parted.well):
+    if found.outcome is Outcome.HEALTHY and (
+        partly or not parted.well or not _all_ended_well(gathered, parted, incident)
+    ):
         summary = Message(key="summary.no_failure")
         found = replace(found, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=summary)
     return replace(found, problems=(*found.problems, *_tell(besides))), incident
+
+
+def _all_ended_well(gathered: Gathered, parted: Parted, incident: Incident) -> bool:
+    """Whether the good end that a log tells is that of the whole job."""
+    aside = parted.loose.union(file.artifact for file in parted.besides)
+    names = [a.name for a in gathered.artifacts if a.name not in aside]
+    return is_of_all(incident, names, gathered.bears_out, gathered.work_at_the_end)
 
 
 _OF_A_HOST = (KernelEvent, GpuState, GpuUuid)

@@ -72,7 +72,7 @@ def _ends(words: Finished, own: Sequence[Event]) -> bool:
     if any((e.source.line or 0) > line for e in against):
         return False
     counted = [e for e in own if isinstance(e, Progress) and e.total is not None]
-    return _counted_out(counted) if counted else words.of_all_work
+    return counted_out(counted) if counted else words.of_all_work
 
 
 _MIDDLE = frozenset({Phase.LOAD, Phase.EVAL, Phase.GENERATE, Phase.DATA, Phase.COMPILE})
@@ -92,7 +92,7 @@ def _goes_on(words: Finished, own: Sequence[Event]) -> bool:
     return isinstance(last, PhaseMark) and last.edge is PhaseEdge.BEGIN and last.phase in _MIDDLE
 
 
-def _counted_out(counted: Sequence[Progress]) -> bool:
+def counted_out(counted: Sequence[Progress]) -> bool:
     """Whether the last count is the whole, or the next that would be printed lies beyond it."""
     last = counted[-1]
     alike = [e.done for e in counted if (e.label, e.total) == (last.label, last.total)]

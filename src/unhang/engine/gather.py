@@ -6,19 +6,21 @@ for each core.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.going_on import work_in
+from unhang.engine.good_end import bears_out
 from unhang.engine.habits import habits_kept
 from unhang.engine.introduced import introduced
 from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
 from unhang.engine.rereading import around
 from unhang.engine.shards import Engine, cores
-from unhang.model.events import Event
+from unhang.model.events import Event, Finished
+from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
 from unhang.model.incident import Introduced
 from unhang.model.provenance import Problem
 from unhang.parsers.recorder import DumpReader
@@ -74,6 +76,25 @@ class Gathered:
         if part is None:
             return ()
         return (*work_in(found, after, part.after), *habits_kept(found, after, part))
+
+    def work_at_the_end(self, name: str, lines: int) -> Sequence[Event]:
+        """The work that the last lines of an artifact show in any words, if it can be read."""
+        length = self.lengths.get(name)
+        return () if length is None else self.work_in(name, max(0, length.newlines - lines))
+
+    def bears_out(self, end: Finished, known: Collection[int]) -> bool:
+        """Whether the text around the words of a good end says nothing else, if it can be read."""
+        name, line = end.source.artifact, end.source.line
+        found = self._log(name)
+        if found is None or line is None:
+            return True
+        try:
+            part = around(found, line, self.lengths.get(name))
+        except Exception:  # what could not be read was told of when it was read first
+            return True
+        if len({state_of_work(s) for s in self.work_in(name, line)}) >= STATES_OF_WORK:
+            return False
+        return part is None or bears_out(part, line, known, whole_job=end.whole_job)
 
     def introduced_in(self, name: str, first: int, last: int) -> Introduced | None:
         """Whether somebody introduces what an artifact tells between two lines."""

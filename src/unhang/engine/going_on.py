@@ -17,7 +17,6 @@ from io import BytesIO
 
 from unhang import lazy_re as re
 from unhang.model.events import Progress
-from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.parsers.base import place
 from unhang.sources.artifact import Artifact
 from unhang.sources.context import ContextReader, LineContext
@@ -89,7 +88,7 @@ def work_in(artifact: Artifact, after: int, data: bytes) -> Iterator[Progress]:
         after: the lines from its beginning that are passed over.
         data: what follows them.
     """
-    if data.count(b"\n") < LONG_AT_WORK:
+    if data.count(b"\n") < _AGAIN:
         return
     shapes: dict[tuple[object, str], _Shape] = {}
     told = 0

@@ -24,17 +24,29 @@ _DONE = (
     r"(?:done|finished|completed?|ended|over|passed|pass|succeeded|success(?:ful(?:ly)?)?|exiting"
     r"|reached|bye|goodbye|ok)"
 )
+_BEFORE_PART = r"(?! (?:step|epoch|batch|iter|checkpoint))"
 _ALL = re.compile(
-    r"(?:^|[^A-Za-z])(?:training|trainer|job|run|script|experiment|pre-?training|fine-?tuning"
-    r"|program|everything|max[_ ](?:iter\w*|steps|epochs)"
+    r"(?:^|[^A-Za-z])(?:(?:training|trainer|pre-?training|fine-?tuning"
     r"|all (?:the |of )?(?:\d{1,9} )?"
     r"(?:epochs|steps|iterations|ranks|workers|processes|rounds|stages))"
-    rf"\b(?!-[A-Za-z])[^.!?]{{0,30}}?\b{_DONE}\b(?! (?:step|epoch|batch|iter|checkpoint))"
-    r"|(?:训练|任务|运行|作业|全部)(?:已|均|都)?(?:经)?(?:顺利|成功|正常)?(?:全部)?(?:完成|结束)",
+    rf"\b(?!-[A-Za-z]| (?:job|run|script|pod|task|process)\b)[^.!?]{{0,30}}?\b(?!reached){_DONE}"
+    rf"|max[_ ](?:iter\w*|steps|epochs)\b[^.!?]{{0,30}}?\b{_DONE})\b{_BEFORE_PART}"
+    r"|(?:训练|全部)(?:已|均|都)?(?:经)?(?:顺利|成功|正常)?(?:全部)?(?:完成|结束)",
     re.IGNORECASE,
 )
+_WRAPPED = re.compile(
+    r"(?:^|[^A-Za-z-])(?:job|run|script|experiment|program|everything)(?: '[^']{1,60}'| \S*\d\S*)?"
+    r"[ :=]{1,3}(?:(?:has|have|was|is|all|state|status|ended|finished)[ :=]{1,2}){0,2}(?:\w+ly )?"
+    rf"(?!reached){_DONE}\b{_BEFORE_PART}"
+    r"|(?:任务|运行|作业)(?:已|均|都)?(?:经)?(?:顺利|成功|正常)?(?:全部)?(?:完成|结束)",
+    re.IGNORECASE,
+)
+"""A script says so whatever its program did: this is of all the work if it says how it ended."""
+_WELL = re.compile(r"success|顺利|成功|正常|\bok\b|\bpass|\bexiting\b|bye\b", re.IGNORECASE)
 _BARE = re.compile(
-    rf"\W*(?:{_DONE}\b(?:\W+\w+){{0,8}}|(?:\w+\W+){{1,3}}{_DONE})\W*$", re.IGNORECASE
+    rf"\W*(?:(?!successfully\b(?! (?:complet|finish|end|exit|done|train)))"
+    rf"{_DONE}\b(?:\W+\w+){{0,8}}|(?:\w+\W+){{1,3}}{_DONE})\W*$",
+    re.IGNORECASE,
 )
 _ZERO = re.compile(
     r"\b(?:exit(?:ed)?(?:[ _]?(?:code|status))?|rc|return(?:ed|code| code)?|(?:job)?state|status"
@@ -43,9 +55,13 @@ _ZERO = re.compile(
     r"|[(\[]success[)\]]|(?:退出码|返回值|返回码)\s?[:=]?\s?0\b",
     re.IGNORECASE,
 )
-_NEVERTHELESS = re.compile(
+_FREE_OF_ERRORS = re.compile(
     r"\b(?:no|0|zero|without(?: any| an?)?|not an?(?: single)?|free of) "
-    r"(?:\w{1,20} )?(?:errors?|failures?|failed|exceptions?|issues?|problems?|warnings?|skipped)\b"
+    r"(?:\w{1,20} )?(?:errors?|failures?|failed|exceptions?|issues?|problems?|warnings?|skipped)\b",
+    re.IGNORECASE,
+)
+_NEVERTHELESS = re.compile(
+    rf"{_FREE_OF_ERRORS.pattern}"
     r"|\b(?:err(?:or)?s?|failures?|failed|skipped|aborted|killed|lost)\W{1,3}0\b(?!\.\d*[1-9])"
     r"|\b(?:after|when|once) (?:reaching |having \w{1,12} )?(?=[a-z_ ]{0,20}=?\s?\d)"
     r"|\bearly[- _]?stop\w*|\bstopped(?= early| at\b| after\b|:)|\bterminated (?=normally|success)"
@@ -56,7 +72,10 @@ _NEVERTHELESS = re.compile(
 _AGAINST = re.compile(
     r"\b(?:not|no|never|un\w{3,}|fail\w*|err\w*|abort\w*|kill\w*|crash\w*|incomplete|early|before|until"
     r"|when|if|once|after|wait\w*|will|would|should|timed?|partial\w*|almost|nearly|skip\w*|lost"
-    r"|dead|stop\w*|cancel\w*|signal|term\w*|corrupt\w*|broken|hang\w*|hung|stuck)\b"
+    r"|dead|stop\w*|cancel\w*|signal|term\w*|corrupt\w*|broken|hang\w*|hung|stuck"
+    r"|except|only|false|none|limit|pending|remain\w*|preempt\w*|exceed\w*|interrupt\w*"
+    r"|(?:code|status|state)\W{1,3}(?!0\b|ok\b|succe|compl|finish|done)\w+)\b"
+    r"|[a-z](?:Fail|Error|Exceed|Backoff)|(?<![\d/.])(\d{1,6})(?:/| of )(?!\1\b)\d"
     r"|[1-9]\d* (?:errors|failures|failed)|失败|错误|异常|未|等待",
     re.IGNORECASE,
 )
@@ -97,8 +116,9 @@ class CompletionParser(
         severe = line.header is not None and line.header.severity in ("E", "F")
         if len(text) > _LONGEST or severe:
             return iter(())
-        all_work = _ALL.search(text) is not None
-        if (all_work or _tells_an_end(text)) and not _AGAINST.search(_NEVERTHELESS.sub(" ", text)):
+        all_work = _speaks_of_all(text)
+        told = all_work or _WRAPPED.search(text) is not None or _tells_an_end(text)
+        if told and not _AGAINST.search(_NEVERTHELESS.sub(" ", text)):
             self._last = Finished(
                 **place(line), whole_job=False, last_words=True, of_all_work=all_work
             )
@@ -108,6 +128,13 @@ class CompletionParser(
         """Tell the last one."""
         if self._last is not None:
             yield self._last
+
+
+def _speaks_of_all(text: str) -> bool:
+    if _ALL.search(text) is not None:
+        return True
+    well = any(words.search(text) is not None for words in (_ZERO, _WELL, _FREE_OF_ERRORS))
+    return well and _WRAPPED.search(text) is not None
 
 
 def _tells_an_end(text: str) -> bool:

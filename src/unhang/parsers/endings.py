@@ -43,6 +43,7 @@ _ALL_WELL = re.compile(
 )
 """Whatever the launcher: all of them, and well."""
 _STEP = _PATTERNS["step"]
+_ONE = re.compile(r"Process \d{1,10} exits successfully")
 _BANNER = _PATTERNS["banner"]
 _AGAIN = re.compile(
     r"\b(?:re-?start|re-?launch|re-?spawn|re-?stor|resum|re-?queu|re-?schedul|re-?try)"
@@ -106,6 +107,7 @@ class EndingsParser(
             yield Restarted(**place(line))
         whole_job = answered or (_WHOLE_JOB.search(text) or _ALL_WELL.search(text)) is not None
         if whole_job or _STEP.search(text):
-            yield Finished(**place(line), whole_job=whole_job)
+            one = _ONE.search(text) is not None
+            yield Finished(**place(line), whole_job=whole_job, one_process=one)
         if _ENDED.search(text) or (whole_job and line.origin.rank in (None, 0)):
             self._ended = True

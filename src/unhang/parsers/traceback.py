@@ -331,8 +331,11 @@ def _outside(stream: _Stream, line: Line) -> Iterator[Event]:
         if line.text.strip():
             stream.stack_only = False
         return
+    if line.header is None and last[0] in text_of.OF_THE_KERNEL:
+        return
     yield from _flush(stream)
-    stream.open.append(_OpenTraceback(first=line, explicit=False))
+    handled, stream.context.handled = stream.context.handled, False
+    stream.open.append(_OpenTraceback(first=line, explicit=False, handled=handled))
     yield from _complete(stream, line, *last)
 
 

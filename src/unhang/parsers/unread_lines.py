@@ -81,12 +81,22 @@ class UnreadLines:
 
 def weigh(line: Line) -> int:
     """How much a line looks like a failure; 0 where it says that there is none."""
-    text = line.text[:_LONGEST]
+    return weigh_text(line.text, severe=line.header is not None and line.header.severity in _SEVERE)
+
+
+def weigh_text(text: str, *, severe: bool) -> int:
+    """The same of a message alone.
+
+    Args:
+        text: the message.
+        severe: its logger gave it the level of an error.
+    """
+    text = text[:_LONGEST]
     denied = _DENIED.search(text) is not None
     text = _DENIED.sub(" ", text)
     words = 2 * (_GIVEN_UP.search(text) is not None) + (_WENT_WRONG.search(text) is not None)
     severe = (
-        (line.header is not None and line.header.severity in _SEVERE)
+        severe
         or _LEVEL.match(text) is not None
         or ("NCCL WARN" in text and NOISE.search(text) is None)
     )

@@ -259,17 +259,36 @@ def _comes_again(event: Event, states: int) -> int | None:
     return STATES_OF_WORK if printed and named else None
 
 
+_AGAIN_S = 10.0
+"""Longer than a process takes to print its end, by a logger and by the interpreter."""
 _BY_ITSELF = frozenset({Reporter.SELF, Reporter.SHELL})
 
 
+def _in_order(incident: Incident) -> Sequence[Event]:
+    """The events, and between them the work that lines count in words that no parser knows."""
+    if not incident.counted:
+        return incident.events
+    both = (*incident.events, *incident.counted)
+    return sorted(both, key=lambda e: (e.source.artifact, e.source.line or 0))
+
+
 def _lived_with(incident: Incident, states: int) -> frozenset[tuple[object, ...]]:
-    """Errors of code that came again after so many states of work: somebody catches them."""
+    """Errors of code that came again after so many states of work: somebody catches them.
+
+    So does a process that prints one again at a later time: of what ended it, it would be dead.
+    """
     worked: dict[tuple[object, ...], set[object]] = {}
+    first: dict[tuple[object, ...], Instant] = {}
     found: set[tuple[object, ...]] = set()
-    for event in incident.events:
+    for event in _in_order(incident):
         if (least := _comes_again(event, states)) is not None:
             if len(worked.setdefault(_error(event), set())) >= least:
                 found.add(_error(event))
+            if event.at is not None and event.origin.pid is not None:
+                key = (*_error(event), event.origin.pid)
+                gap = event.at.since(first.setdefault(key, event.at))
+                if isinstance(event, _CAUGHT) and gap is not None and gap >= _AGAIN_S:
+                    found.add(_error(event))
         elif (state := state_of_work(event)) is not None:
             for seen in worked.values():
                 if len(seen) < states:

@@ -281,8 +281,10 @@ class Finished(Seen, witness=Witness.PROCESS, role=Role.END):
             step such as the end of `fit`.
         last_words: a wording that no list has, which stood last in its log.
         of_all_work: such words speak of all the work, not of a part.
+        one_process: a launcher says it of one process of several.
     """
 
     whole_job: bool
     last_words: bool = False
     of_all_work: bool = False
+    one_process: bool = False

@@ -10,6 +10,8 @@ from unhang.model.events import Frame
 from unhang.model.forms import named
 
 HEADER = re.compile(r"(?P<before>.*?)(?P<original>Original )?Traceback\s*\(most recent call last\)")
+OF_THE_KERNEL = frozenset({"LustreError"})
+"""What kernel modules print looks like the name of an exception."""
 RANK_BEHIND = re.compile(r"\(most recent call last\): \(RANK (?P<rank>\d{1,6})\)")
 RANKS_LISTED = re.compile(r"\branks:dict_keys\(\[(?P<ranks>\d{1,6}(?:, ?\d{1,6}){0,4095})\]\)")
 """`torch/distributed/checkpoint/api.py`, `CheckpointException` (2.0 to 2.9)."""

@@ -39,8 +39,9 @@ from unhang.model.events import (
     PythonException,
 )
 from unhang.model.ids import Ranks
-from unhang.model.incident import Failure, ranks_of
+from unhang.model.incident import Failure
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.rules.crash.sameness import special_ranks
 from unhang.rules.shared import consequences, order, rivals
 
 
@@ -60,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     ]
     if not failed or _shared_memory(incident):
         return
-    first, ranks = failed[0], ranks_of(failed)
+    first, ranks = failed[0], special_ranks(incident, failed, len(failed))
     full = any(unwritten(f) is ExceptionKind.DISK_FULL for f in failed)
     storage = () if full else tuple(filter(_is_of_storage, incident.all(KernelEvent)))
     yield check.finding(

@@ -12,11 +12,12 @@ that are torn down print exceptions of broken pipes and half-started workers.
 
 ## When it stays quiet
 When something had failed or timed out before the stop, when the live judge had seen ranks wait for
-one that did not move, or ranks had waited in one collective since long before it: then somebody
-ended a job that hung. It is a hint when the job had been silent for a long time, when it never
-showed any work before an interrupt or a time limit, when Ctrl-C found a rank waiting in a
-collective or no time shows how long nothing had moved, when another run in the log was made to
-compare, and for a plain cancellation unless steps were printed even after it.
+one that did not move, when stacks show ranks that wait and no other, or ranks had waited in one
+collective since long before it: then somebody ended a job that hung. It is a hint when the job had
+been silent for a long time, when it never showed any work before an interrupt or a time limit, when
+Ctrl-C found a rank waiting in a collective or no time shows how long nothing had moved, when
+another run in the log was made to compare, and for a plain cancellation unless steps were printed
+even after it.
 SIGTERM that a launcher sends to the ranks after another one's failure is not a stop.
 
 ## How to confirm
@@ -61,6 +62,7 @@ from unhang.rules.crash.signs_of_work import (
     interrupted_at_work,
     interrupted_in_wait,
     silent_s,
+    stood_waiting,
     stuck_s,
     worked,
 )
@@ -150,6 +152,10 @@ def _against(
         return say(
             "CRA005.against_hang",
             "ranks waited for one that did not move before somebody stopped the job",
+        )
+    if stood_waiting(incident) and stop.kind not in WITHOUT_CHOICE:
+        return say(
+            "CRA005.against_stacks", "stacks show ranks waiting for others, and none at work"
         )
     if order.trouble_before(incident, stop) is not None or out_of_memory(incident, stop):
         return say(

@@ -13,6 +13,7 @@ from unhang.model.events import (
 )
 from unhang.model.incident import Incident
 from unhang.model.phases import Phase
+from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
 
 _COLLECTIVES = (
@@ -47,6 +48,12 @@ def interrupted_in_wait(incident: Incident) -> bool:
         and any(f.file.endswith(_COLLECTIVES) for f in e.frames[-3:])
         for e in incident.all(PythonException)
     )
+
+
+def stood_waiting(incident: Incident) -> bool:
+    """Whether stacks show ranks waiting for others, and no other."""
+    doing = {stance.doing for stance in incident.stances}
+    return len(incident.stances) > 1 and doing == {Doing.WAITS}
 
 
 _WAITS = re.compile(

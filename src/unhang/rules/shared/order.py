@@ -27,7 +27,7 @@ from unhang.model.events import (
     WatchdogStuck,
 )
 from unhang.model.events.base import Seen
-from unhang.model.events.lifecycle import STATES_OF_WORK
+from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
 from unhang.model.incident import Failure, Incident, Manner
 from unhang.model.provenance import Provenance
 from unhang.model.time import Instant
@@ -241,12 +241,13 @@ def survived(incident: Incident, exception: Seen) -> bool:
         return False
     later = [
         p
-        for p in incident.all(Progress)
+        for p in (*incident.all(Progress), *incident.counted)
         if p.source.artifact == exception.source.artifact
         and is_before(exception, p)
         and p.origin.rank == exception.origin.rank
+        and exception.origin.pid in (None, p.origin.pid)
     ]
-    return len({p.done for p in later}) >= STATES_OF_WORK
+    return len({state_of_work(p) for p in later}) >= STATES_OF_WORK
 
 
 _TIMES_CAUGHT = 3
@@ -265,7 +266,11 @@ def came_and_went(incident: Incident, name: Callable[[Event], Hashable]) -> froz
     times: Counter[Hashable] = Counter()
     states = 0
     done = None
-    for event in incident.events:
+    events: Sequence[Event] = incident.events
+    if incident.counted:
+        both = (*incident.events, *incident.counted)
+        events = sorted(both, key=lambda e: (e.source.artifact, e.source.line or 0))
+    for event in events:
         if isinstance(event, Progress):
             states += event.done != done
             done = event.done
