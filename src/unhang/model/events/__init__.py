@@ -64,7 +64,7 @@ from unhang.model.events.lifecycle import (
 )
 from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
 from unhang.model.events.meaning import TROUBLE, Fact, Role, Witness
-from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace
+from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace, StepsTimed
 from unhang.model.events.process import (
     ClosingSignal,
     DeviceFault,
@@ -135,6 +135,7 @@ Report: TypeAlias = (
     | LoopStood
     | StackRefused
     | StackSeen
+    | StepsTimed
     | ThreadStack
     | RasReport
     | HostReport
@@ -241,6 +242,7 @@ __all__ = [
     "StackSeen",
     "Stage",
     "StepsPlanned",
+    "StepsTimed",
     "StopKind",
     "StopSeen",
     "StoreFault",
