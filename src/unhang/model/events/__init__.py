@@ -71,6 +71,7 @@ from unhang.model.events.process import (
     DeviceProblem,
     ExceptionKind,
     Finished,
+    HostMemoryUsed,
     KernelEvent,
     KernelProblem,
     MemoryKillsCounted,
@@ -152,6 +153,7 @@ Report: TypeAlias = (
     | DumpUnusable
     | HoldUp
     | WaitsSeen
+    | HostMemoryUsed
     | MemoryKillsCounted
 )
 """What somebody reports who was asked or looks on."""
@@ -201,6 +203,7 @@ __all__ = [
     "GroupRef",
     "GroupStatus",
     "HoldUp",
+    "HostMemoryUsed",
     "HostProblem",
     "HostReport",
     "InitStage",
