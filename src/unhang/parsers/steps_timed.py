@@ -9,8 +9,8 @@ Reads::
     Step 9 | Time: 653.1s | Throughput: 3118 tokens/s | MFU: 0.19%
 
 One file holds many values of a measure: their median is told, once. Traps: `time/batch` may count
-batches; the first steps are slow; a bar of a loader has a speed too, so that only values of a like
-name are compared, and only a rule says what for.
+batches; the first steps are slow; a bar of a loader has a speed too, so that its label is part of
+the measure, and only values of one measure are compared.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ _SECONDS = re.compile(
 _SPEED = re.compile(
     r"(?:\w+/)*(?:mfu|throughput|\w*(?:_per_|/)s(?:ec(?:ond)?)?(?:_\w+)?|it/s)", re.IGNORECASE
 )
+_BAR = re.compile(r"(?P<label>[^:|%]{0,60}?)[:|]?\s*\d{1,3}%[|┃]")
+"""What a bar is of: an evaluation is no training, however fast."""
+_DIGITS = re.compile(r"\d+")
 _OF_BYTES = re.compile(r"[kmgt]?i?b(?:ytes|its?)?(?:/|_per_)", re.IGNORECASE)
 _MOST_MEASURES, _MOST_VALUES, _LONGEST = 32, 4_096, 1_000
 
@@ -62,6 +65,9 @@ class StepsTimedParser(LineParser, name="steps-timed", sampled=True):
         else:
             return
         measure = word.lower()
+        bar = _BAR.search(line.text) if "/" in measure and "it" in measure else None
+        if bar is not None:
+            measure = f"{_DIGITS.sub('', bar['label']).strip()} {measure}".strip()
         if measure not in self._values and len(self._values) >= _MOST_MEASURES:
             return
         values = self._values.setdefault(measure, [])

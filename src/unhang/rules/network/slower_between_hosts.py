@@ -2,8 +2,8 @@
 
 ## What it finds
 NCCL moves data between hosts over TCP sockets, the job steps, and a file of another run prints the
-same measure of speed three times better or more: the same program on one host, most often. Or the
-job itself prints that it uses less than a hundredth of what its GPUs can do (MFU).
+same measure of speed three times better or more, and is named as the run on one host. Or the job
+itself prints that it uses less than a hundredth of what its GPUs can do (MFU).
 
 ## Why it hangs
 Nothing hangs yet: every step waits for the network, with the GPUs at 100 % of what `nvidia-smi`
@@ -11,8 +11,8 @@ counts. A larger collective, or a limit that was set for a fast network, then ti
 
 ## When it stays quiet
 Where ranks wait in a call that does not end, something failed, or the job was stopped or came to
-its end. A speed alone says nothing, however low; nor does another run that steps as fast, or that
-goes over sockets too.
+its end. A speed alone says nothing, however low; nor does another run that steps as fast, that
+goes over sockets too, or whose file does not say that it ran on one host.
 
 ## How to confirm
 `all_reduce_perf` from nccl-tests over two hosts, against the speed of the link; the same job with
@@ -28,6 +28,7 @@ NCCL documentation, `NCCL_IB_DISABLE`, `NCCL_NET`; `src/transport/net_socket.cc`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from unhang.model.events import StepsTimed, TransportUsed
@@ -38,6 +39,11 @@ from unhang.rules.shared import order, speakers
 _MUCH = 3.0
 _LEAST = 3
 """Values of a measure; the first steps are slow everywhere."""
+_ONE_HOST = re.compile(
+    r"(?<![a-z0-9])(?:single|one|1)[ _.-]?(?:node|host|machine|pod|server)|(?:local|alone|solo)"
+    r"(?![a-z])|no[ _-]?(?:net|dist)",
+    re.IGNORECASE,
+)
 _IDLE = 0.01
 """Share of its arithmetic that a GPU uses which waits nearly all the time."""
 
@@ -47,7 +53,7 @@ _IDLE = 0.01
     "slower-between-hosts",
     cause=Cause.BANDWIDTH_LOW,
     needs={Fact.NCCL_INFO},
-    since="0.4.0",
+    since="0.3.0",
     status=Status.PREVIEW,
 )
 def check(incident: Incident) -> Iterator[Finding]:
@@ -59,7 +65,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     files = {t.source.artifact for t in sockets}
     timed = incident.all(StepsTimed)
     here = [t for t in timed if t.source.artifact in files and t.count >= _LEAST]
-    there = [t for t in timed if t.source.artifact not in files]
+    there = [t for t in timed if t.source.artifact not in files and _is_of_one_host(t)]
     pairs = [(_ratio(slow, fast), slow, fast) for slow in here for fast in there]
     ratio, slow, fast = max(pairs, key=lambda pair: pair[0], default=(0.0, None, None))
     idle = next((t for t in here if t.measure.endswith("mfu") and 0 < t.median < _IDLE), None)
@@ -98,6 +104,11 @@ def _why() -> Message:
         "NCCL found no RDMA device and took sockets, ten to a hundred times slower; every step"
         " waits for them.",
     )
+
+
+def _is_of_one_host(timed: StepsTimed) -> bool:
+    """Whether whoever kept the file says that it is of a run within one host."""
+    return _ONE_HOST.search(timed.source.artifact.rpartition("/")[2]) is not None
 
 
 def _ratio(slow: StepsTimed, fast: StepsTimed) -> float:

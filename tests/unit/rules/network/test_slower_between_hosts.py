@@ -32,9 +32,11 @@ def steps(say: Say, seconds: float, count: int = 8) -> list[str]:
     return [say(n, seconds * (1 + n % 3 / 50)) for n in range(1, count + 1)]
 
 
-def judged(at: Path, many: Iterable[str], one: Iterable[str]) -> Diagnosis:
+def judged(
+    at: Path, many: Iterable[str], one: Iterable[str], name: str = "one_node.txt"
+) -> Diagnosis:
     (at / "cluster.log").write_text("\n".join((*SOCKETS, *many)) + "\n")
-    (at / "alone.txt").write_text("\n".join(one) + "\n")
+    (at / name).write_text("\n".join(one) + "\n")
     return unhang.diagnose(at)
 
 
@@ -54,6 +56,18 @@ def test_as_fast_elsewhere_or_slower(say: Say, tmp_path: Path) -> None:
 
 def test_other_measures_are_not_compared(tmp_path: Path) -> None:
     assert judged(tmp_path, steps(WORDS[0], 24.0), steps(WORDS[1], 3.0)).cause is None
+
+
+def test_a_file_that_does_not_say_that_it_is_of_one_host(tmp_path: Path) -> None:
+    found = judged(tmp_path, steps(WORDS[0], 24.0), steps(WORDS[0], 3.0), "worker-one.txt")
+    assert found.cause is None
+
+
+def test_bars_of_other_work_are_not_compared(tmp_path: Path) -> None:
+    def scores(n: int, s: float) -> str:
+        return f"Scoring: 4%|▍ | {n}/90 [00:10<04:00, {s:.2f}s/it]"
+
+    assert judged(tmp_path, steps(WORDS[1], 24.0), steps(scores, 3.0)).cause is None
 
 
 def test_gpus_that_hardly_compute() -> None:
