@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from unhang.model.events import StepsTimed, TransportUsed
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Status, Strength, rule, say
 from unhang.rules.network import sockets_used
-from unhang.rules.shared import order, speakers
+from unhang.rules.shared import order
 
 _MUCH = 3.0
 _LEAST = 3
@@ -74,10 +74,9 @@ def check(incident: Incident) -> Iterator[Finding]:
             Strength.SUPPORTS,
             claim=say(
                 "NET016.claim",
-                "steps are {ratio:.1f} times slower over TCP sockets between {hosts} than in"
+                "steps are {ratio:.1f} times slower over TCP sockets between hosts than in"
                 " {other} ({measure})",
                 ratio=ratio,
-                hosts=speakers.hosts(sockets) or "the hosts",
                 other=fast.source.artifact.rpartition("/")[2],
                 measure=slow.measure,
             ),
