@@ -27,6 +27,7 @@ from unhang.model.events import (
     Progress,
     Restarted,
     SettingTried,
+    StepsTimed,
     UnreadLine,
 )
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
@@ -208,7 +209,8 @@ def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
     return [
         event
         for event in parted.events
-        if event.source.artifact not in (foreign if isinstance(event, _OF_A_HOST) else speaking)
+        if isinstance(event, StepsTimed)
+        or event.source.artifact not in (foreign if isinstance(event, _OF_A_HOST) else speaking)
     ]
 
 

@@ -45,6 +45,7 @@ from unhang.model.events import (
     RasReport,
     StackRefused,
     StackSeen,
+    StepsTimed,
     StopSeen,
     StoreFault,
     ThreadStack,
@@ -75,6 +76,7 @@ LOOKS = (
     RasReport,
     StackRefused,
     StackSeen,
+    StepsTimed,
     ThreadStack,
     PeerPathMeasured,
     TopologySeen,
@@ -89,7 +91,9 @@ def is_look(event: Event) -> bool:
     return compared or isinstance(event, LOOKS)
 
 
-_ANSWERS = tuple(kind for kind in LOOKS if kind not in (LinesDropped, StackSeen, VersionSeen))
+_ANSWERS = tuple(
+    kind for kind in LOOKS if kind not in (LinesDropped, StackSeen, StepsTimed, VersionSeen)
+)
 """What only a tool writes: a file that holds it is no document, in whatever form it is."""
 WAITS = (
     *(CollectiveTimeout, GroupStatus, WatchdogAborted, DesyncReported, BarrierMissing),

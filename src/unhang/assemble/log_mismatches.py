@@ -36,7 +36,7 @@ def mismatches_of_logs(
     alike = [c for c in enumerate(calls) if c[1].seq is not None and groups.is_one(c[1])]
     for place, call in alike:
         joins = matching.collective_joins(call)
-        sizes = {j.rank: s for j in joins if (s := matching.size_of(j)) is not None}
+        sizes = matching.sizes_of(joins)
         silent = matching.unheard(call, size)
         by_op = matching.variants(joins, {j.rank: j.op for j in joins})
         if len(by_op) > 1:

@@ -41,7 +41,7 @@ _NO_WORK = re.compile(
     r"time[ds]?[ -]?out|watchdog|abort|error|exception|terminat|kill|\bexit|fail|fatal|refused"
     r"|broken|warn|heart-?beat|\balive\b|\bidle\b|stuck|stall|hang|hung|no (?:new|progress|output)"
     r"|util|\btemp\b|watt|memory usage|still (?:in|at)\b|\bwait|barrier|blocked|attempt|retr[yi]"
-    r"|elapsed since|uptime|超时|错误|异常|失败|等待|重试",
+    r"|elapsed since|uptime|\bray::\w|超时|错误|异常|失败|等待|重试",
     re.IGNORECASE,
 )
 

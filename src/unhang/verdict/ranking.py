@@ -93,10 +93,7 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
         findings = [f for f in findings if f.cause in _PERFORMANCE]
     if outlived(incident, LONG_AT_WORK):
         watched = any(incident.all(HoldUp))
-        findings = [
-            f if f.cause is None and watched else replace(f, strength=Strength.HINTS)
-            for f in findings
-        ]
+        findings = [_outlived(f, watched=watched) for f in findings]
     if is_stray(incident):
         findings = [replace(f, strength=Strength.HINTS) for f in findings]
     if is_untouched(incident):
@@ -124,6 +121,13 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
         return _without_cause(incident, Outcome.LOCATED, located.claim, candidates, located)
     summary = _remark(findings) or _undetermined(incident)
     return _without_cause(incident, Outcome.UNDETERMINED, summary, candidates)
+
+
+def _outlived(finding: Finding, *, watched: bool) -> Finding:
+    """What a finding is worth where the job worked on; that it is slow, it shows by working."""
+    slow = finding.cause in _PERFORMANCE and finding.call is None
+    kept = slow or (watched and finding.cause is None)
+    return finding if kept else replace(finding, strength=Strength.HINTS)
 
 
 def _as_watched(incident: Incident, findings: Sequence[Finding]) -> list[Finding]:

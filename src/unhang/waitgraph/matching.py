@@ -35,7 +35,7 @@ _SIZED_BY_OUTPUT = frozenset(
 def size_of(join: Join) -> int | None:
     """The number of elements that all ranks of a call must agree on; None where there is none.
 
-    An all-gather may have uneven parts, but one total; an all-to-all agrees on nothing.
+    An all-gather may have uneven parts, but one total; of an all-to-all `sizes_of` knows.
     """
     if join.op in _SIZED_BY_INPUT:
         if join.numel_in is None and join.shape is not None:
@@ -44,6 +44,25 @@ def size_of(join: Join) -> int | None:
     if join.op in _SIZED_BY_OUTPUT:
         return join.numel_out
     return None
+
+
+def sizes_of(joins: Sequence[Join]) -> dict[Rank, int]:
+    """The sizes that the ranks of a call must agree on, where they are known.
+
+    The parts of an all-to-all may be uneven, and then the ranks send more or less than they get.
+    Where each gets as much as it sends, and several ranks as much as each other, they are even.
+    """
+    even = {join.rank: join.numel_in for join in joins if join.numel_in == join.numel_out}
+    sizes = Counter(even.values())
+    to_all = all((join.op or "").startswith("ALLTOALL") for join in joins)
+    if (
+        to_all
+        and len(even) == len(joins)
+        and None not in sizes
+        and min(sizes.values(), default=0) > 1
+    ):
+        return {rank: size for rank, size in even.items() if size is not None}
+    return {join.rank: size for join in joins if (size := size_of(join)) is not None}
 
 
 class Groups:

@@ -1,5 +1,7 @@
 """Stacks of Python's threads: py-spy, faulthandler, pystack, torch's debug server."""
 
+import pytest
+
 from support.feeding import feed, line
 from unhang.model.events import ThreadStack
 from unhang.parsers.python_stacks import PythonStacksParser
@@ -35,6 +37,22 @@ def test_py_spy_names_process_and_threads() -> None:
     ]
     assert main.frames[2].line == 5356
     assert (helper.main, helper.idle, helper.gil) == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    ("note", "rank", "local"),
+    [
+        ("python fit.py --bf16  # rank 5", 5, None),
+        ("python fit.py (loader of 4700 = rank 5)", 5, None),
+        ("python fit.py --n 3   <- local rank 1", None, 1),
+        ("python fit.py --what='# of rank' --lora (rank 8)", 8, None),
+        ("python fit.py --lora-rank 8", None, None),
+        ("python fit.py  # rank 0 waits for rank 5", None, None),
+    ],
+)
+def test_what_is_noted_behind_the_command(note: str, rank: int | None, local: int | None) -> None:
+    (main, _) = stacks(f"Process 4711: {note}", *PY_SPY[1:])
+    assert (main.origin.rank, main.origin.local_rank) == (rank, local)
 
 
 def test_the_place_of_a_stack_is_its_innermost_frame() -> None:

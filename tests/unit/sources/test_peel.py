@@ -59,7 +59,7 @@ def who(
         ("ranker/0 [1]:Fatal Python error: Aborted", "Fatal Python error: Aborted", who(task=1)),
         ('ranker/12   File "a.py", line 3', None, who()),
         ("step/3 of 9", "step/3 of 9", who()),
-        ("[12] step 40/900 loss 2.1", "step 40/900 loss 2.1", who(task=12)),
+        ("[12] step 40/900 loss 2.1", "[12] step 40/900 loss 2.1", who()),
         ("[12] Tesla V100", "[12] Tesla V100", who()),
         ("Fit: INFO 3 : core.loop : done", "core.loop : done", who(task=3)),
         ("[rank: 3] Child process terminated", "Child process terminated", who(rank=3)),

@@ -48,6 +48,12 @@ def test_losses_without_an_end_do_not_speak_for_ranks_that_raised(tmp_path: Path
     assert judged(tmp_path, *OUT_OF_MEMORY[:1], *losses(30)).cause is not None
 
 
+def test_a_list_of_processes_is_no_work(tmp_path: Path) -> None:
+    """Ray lists what filled the memory, row by row, with numbers that rise and fall."""
+    rows = (f"{40_000 + 53 * n}\t{90 - n / 4:.2f}\tray::Learner.update_batch" for n in range(12))
+    assert judged(tmp_path, *losses(4), *OUT_OF_MEMORY, *rows).cause is not None
+
+
 def test_words_before_long_work_are_not_likely_a_cause(tmp_path: Path) -> None:
     words = "frobnicator: fatal failure, segment crashed and was abandoned!!"
     assert judged(tmp_path, *losses(2), words, *losses(30)).likely is None

@@ -64,13 +64,14 @@ from unhang.model.events.lifecycle import (
 )
 from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
 from unhang.model.events.meaning import TROUBLE, Fact, Role, Witness
-from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace
+from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace, StepsTimed
 from unhang.model.events.process import (
     ClosingSignal,
     DeviceFault,
     DeviceProblem,
     ExceptionKind,
     Finished,
+    HostMemoryUsed,
     KernelEvent,
     KernelProblem,
     MemoryKillsCounted,
@@ -135,6 +136,7 @@ Report: TypeAlias = (
     | LoopStood
     | StackRefused
     | StackSeen
+    | StepsTimed
     | ThreadStack
     | RasReport
     | HostReport
@@ -151,6 +153,7 @@ Report: TypeAlias = (
     | DumpUnusable
     | HoldUp
     | WaitsSeen
+    | HostMemoryUsed
     | MemoryKillsCounted
 )
 """What somebody reports who was asked or looks on."""
@@ -200,6 +203,7 @@ __all__ = [
     "GroupRef",
     "GroupStatus",
     "HoldUp",
+    "HostMemoryUsed",
     "HostProblem",
     "HostReport",
     "InitStage",
@@ -241,6 +245,7 @@ __all__ = [
     "StackSeen",
     "Stage",
     "StepsPlanned",
+    "StepsTimed",
     "StopKind",
     "StopSeen",
     "StoreFault",

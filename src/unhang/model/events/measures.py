@@ -49,6 +49,23 @@ class CollectivesMeasured(Seen, fact=Fact.INSPECTOR, witness=Witness.TOOL, role=
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepsTimed(Seen, witness=Witness.TOOL, role=Role.REPORT, of_any_text=True):
+    """How fast a program says that it steps; `source` is the last line that does.
+
+    Attributes:
+        measure: what it prints, in its own words (`step_time`, `tokens/s`).
+        median: of the values that one file holds.
+        count: how many these are.
+        falls: more of it is slower.
+    """
+
+    measure: str
+    median: float
+    count: int
+    falls: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkLoad(Seen, witness=Witness.TOOL, role=Role.REPORT):
     """What a network interface carried for a while, as `sar -n DEV` says it.
 

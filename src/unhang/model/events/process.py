@@ -162,6 +162,13 @@ class MemoryKillsCounted(Seen, fact=Fact.KERNEL_LOG, witness=Witness.KERNEL, rol
     count: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostMemoryUsed(Seen, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True):
+    """How full the memory of a host was when a program looked last; `share` is 0 to 1."""
+
+    share: float
+
+
 class Reporter(enum.Enum):
     """Who says that a process ended."""
 

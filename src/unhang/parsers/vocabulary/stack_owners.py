@@ -2,8 +2,9 @@
 
 Knows py-spy's `Process 4711: python3 train.py --local_rank=2`, the section heads of torch's debug
 server (`=== Rank 3: http://… ===`), of `tail` and `head` (`==> stacks/rank3.txt <==`), those that
-people write between stacks (`--- rank 3 (pid 4711) ---`, `# rank 3`), and whatever names a rank
-beside the tool that took the stack (`py-spy dump --pid 4711  (local rank 2)`, `stack of rank 3:`).
+people write between stacks (`--- rank 3 (pid 4711) ---`, `# rank 3`) or behind a command, and
+whatever names a rank beside the tool that took the stack (`py-spy dump --pid 4711  (local rank 2)`,
+`stack of rank 3:`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _ALL_RANKS = re.compile(
     re.IGNORECASE,
 )
 _DUMPED = re.compile(r"(?:--pid|\bpid|(?<=\s)-p)[ =:]{1,2}(?P<pid>\d{1,10})")
+_NOTE = re.compile(r"\s(?:#|//|<-+|\((?=[^()]*\)\s*$)).{0,120}$")
+"""Behind a command, where people note whose process it is: `# rank 3`, `(worker of rank 3)`."""
 _LONGEST = 200
 _MARKS = frozenset("=#*[<(>-")
 _PID = re.compile(r"\bpid[ =:]{1,2}(?P<pid>\d{1,10})", re.IGNORECASE)
@@ -120,7 +123,13 @@ def _beside_tool(text: str, known: Origin) -> Origin | None:
 
 
 def _of_command(owner: Origin, command: str) -> Origin:
-    """What a command line tells; `--node-rank` counts nodes."""
+    """What a command line tells, and what somebody wrote behind it; `--node-rank` counts nodes."""
+    noted = _NOTE.search(command)
+    if noted is not None and len(named := list(_ALL_RANKS.finditer(noted[0]))) == 1:
+        number = int(named[0]["rank"])
+        if named[0]["local"] is not None:
+            return replace(owner, local_rank=LocalRank(number))
+        return replace(owner, rank=Rank(number))
     rank, local = _RANK.search(command), _LOCAL_RANK.search(command)
     if rank is not None and "node" not in rank[0]:
         owner = replace(owner, rank=Rank(int(rank["rank"])))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from unhang.model.events import (
     ExceptionKind,
+    HostMemoryUsed,
     MemoryKillsCounted,
     ProcessEnded,
     PythonException,
@@ -60,13 +61,16 @@ def none_for_memory(incident: Incident, failures: Sequence[Failure]) -> bool:
 
 _HEAVY = frozenset({Phase.LOAD, Phase.SAVE, Phase.DATA})
 """Whole models or data sets pass through host memory in these."""
+_FULL = 0.8
+"""Share of a host's memory in use at the last look, so that one allocation more may end it."""
 
 
 def memory_was_needed(incident: Incident) -> bool:
     """Whether something beside the kill speaks for memory."""
     busy = any(p.unfinished and p.phase in _HEAVY for p in incident.open_phases)
+    full = any(look.share >= _FULL for look in incident.all(HostMemoryUsed))
     workers = (e for e in incident.all(ProcessEnded) if e.worker)
-    return busy or any(worker.signal == signal.SIGKILL for worker in workers)
+    return busy or full or any(worker.signal == signal.SIGKILL for worker in workers)
 
 
 def killed_there(incident: Incident, reported: Sequence[Failure]) -> Ranks:

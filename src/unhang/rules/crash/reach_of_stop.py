@@ -19,7 +19,7 @@ from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Manner, ranks_of
 from unhang.model.rule import Incident
 from unhang.model.time import Instant
-from unhang.rules.crash.signs_of_work import worked
+from unhang.rules.crash.signs_of_work import keeps_pace, worked
 from unhang.rules.shared import order, speakers
 
 _ANSWER_S = 60.0
@@ -49,9 +49,12 @@ def told_again(stop: StopSeen, found: Sequence[StopSeen]) -> Instant | None:
 
 
 def went_on(incident: Incident, stop: StopSeen) -> bool:
-    """Whether steps were still printed after the stop: nothing had hung until then."""
+    """Whether nothing had hung until the stop.
+
+    Steps were still printed after it, or the next one was not overdue yet when it came.
+    """
     later = any(order.is_before(stop, p) for p in incident.all(Progress))
-    return later and worked(incident, stop)
+    return (later and worked(incident, stop)) or keeps_pace(incident, stop)
 
 
 def finished_afterwards(incident: Incident, stop: StopSeen) -> bool:

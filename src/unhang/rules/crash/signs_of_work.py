@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from statistics import median
+
 from unhang import lazy_re as re
 from unhang.model.events import (
     CollectiveTimeout,
@@ -22,6 +25,8 @@ _COLLECTIVES = (
     "deepspeed/comm/torch.py",
     "torch/distributed/rendezvous.py",
 )
+_PAUSES = 4
+"""Between steps; fewer tell no pace."""
 
 
 def worked(incident: Incident, stop: StopSeen) -> bool:
@@ -39,6 +44,14 @@ def silent_s(incident: Incident, stop: StopSeen) -> float | None:
     """Seconds between the last sign of work and the stop; None where no times tell."""
     gaps = [g for p in incident.all(Progress) if (g := order.gap_s(stop, p)) is not None]
     return min(gaps, key=abs, default=None)
+
+
+def keeps_pace(incident: Incident, stop: StopSeen) -> bool:
+    """Whether steps came at their usual pace until the stop."""
+    gaps = (order.gap_s(stop, p) for p in incident.all(Progress))
+    ages = sorted({gap for gap in gaps if gap is not None and gap >= 0})
+    pauses = [older - newer for newer, older in pairwise(ages)]
+    return len(pauses) >= _PAUSES and ages[0] <= 2 * median(pauses)
 
 
 def interrupted_in_wait(incident: Incident) -> bool:

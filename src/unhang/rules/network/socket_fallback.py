@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from unhang.model.events import BandwidthMeasured, InterfaceUsed, LinkLoad, TransportUsed
 from unhang.model.incident import Call
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
+from unhang.rules.network import sockets_used
 from unhang.rules.shared import order, rivals, speakers
 
 _TCP_BYTES_PER_S = 100_000_000.0
@@ -50,9 +51,9 @@ _FULL = 0.8
 @rule("NET008", "sockets-between-hosts", cause=Cause.BANDWIDTH_LOW, needs={Fact.NCCL_INFO})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding when sockets between hosts may be why a call took too long."""
-    sockets = [t for t in incident.all(TransportUsed) if _is_socket(t)]
+    sockets = [t for t in incident.all(TransportUsed) if sockets_used.is_socket(t)]
     measured, full = _measured(incident), _full(incident)
-    if not sockets or not (full is not None or _crosses_hosts(sockets)):
+    if not sockets or not (full is not None or sockets_used.cross_hosts(sockets)):
         return
     if not incident.calls:
         quiet = not incident.failures and not order.stops(incident) and not incident.finished
@@ -153,17 +154,6 @@ def _all_wait(incident: Incident, call: Call) -> bool:
     """Whether nobody is known to be missing in the call that all wait in."""
     world = incident.world.ranks or frozenset(incident.roster)
     return len(incident.calls) == 1 and not world - call.joined
-
-
-def _is_socket(transport: TransportUsed) -> bool:
-    return transport.transport in {"NET/Socket", "Socket"}
-
-
-def _crosses_hosts(sockets: list[TransportUsed]) -> bool:
-    """A channel over a socket crosses hosts; the choice alone needs several hosts to matter."""
-    if any(t.transport == "NET/Socket" for t in sockets):
-        return True
-    return len(speakers.hosts(sockets)) > 1
 
 
 def _outlasts(call: Call) -> bool:

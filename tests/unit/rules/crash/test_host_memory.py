@@ -6,10 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from support.builders import incident, source, timeout
+from support.builders import by, incident, source, timeout
 from support.crashes import closing, gone, killed_by_kernel, raised, stopped, work
 from unhang.model.causes import Cause
-from unhang.model.events import Event, ExceptionKind, MemoryKillsCounted, Reporter, StopKind
+from unhang.model.events import (
+    Event,
+    ExceptionKind,
+    HostMemoryUsed,
+    MemoryKillsCounted,
+    Reporter,
+    StopKind,
+)
 from unhang.model.finding import Finding, Strength
 from unhang.model.provenance import Origin
 from unhang.rules.crash.host_memory import check
@@ -123,6 +130,13 @@ def test_a_stop_before_it() -> None:
 def test_a_time_out_before_it() -> None:
     finding = only(timeout(0, global_rank=0, when=1, line=1), gone(2, signal=9, when=9, line=2))
     assert finding.strength is Strength.HINTS
+
+
+@pytest.mark.parametrize(("share", "strength"), [(0.93, "supports"), (0.41, "hints")])
+def test_a_kill_where_the_last_look_found_memory_full(share: float, strength: str) -> None:
+    look = HostMemoryUsed(source=source(1), origin=by(), share=share)
+    found = next(f for f in findings(look, gone(2, signal=9, line=9)) if f.cause is not None)
+    assert found.strength == Strength(strength)
 
 
 def test_the_rest_is_killed_after_one_left_with_an_error() -> None:

@@ -133,6 +133,14 @@ def test_a_cancellation_while_steps_are_still_printed() -> None:
     assert finding.strength is not Strength.HINTS
 
 
+def test_a_cancellation_before_the_next_step_was_due() -> None:
+    """At a steady pace nothing had hung; what comes late may have."""
+    steps = [work(n, when=30 * n, line=n + 1) for n in range(6)]
+    for when, hangs in ((155, False), (205, False), (260, True)):
+        found = only(*steps, stopped(StopKind.CANCELLED, when=when, line=90))
+        assert (found.strength is Strength.HINTS) is hangs
+
+
 def test_whoever_was_in_touch_with_a_stopped_rank_loses_it_at_once() -> None:
     hit = raised(1, "KeyboardInterrupt", kind=ExceptionKind.INTERRUPTED, when=150, line=4)
     lost = raised(0, "RuntimeError", kind=ExceptionKind.COLLECTIVE, when=156, line=9)

@@ -91,3 +91,25 @@ def test_equal_sizes() -> None:
     found = incident(sized(0, "ALLREDUCE", 100, 100), sized(1, "ALLREDUCE", 100, 100))
     assert list(parameter_sizes_differ.check(found)) == []
     assert list(data_sizes_differ.check(found)) == []
+
+
+def exchanged(*sizes: tuple[int, int]) -> list[CollectiveTimeout]:
+    return [sized(rank, "ALLTOALL_BASE", *both) for rank, both in enumerate(sizes)]
+
+
+def test_an_all_to_all_of_even_parts_has_one_size() -> None:
+    found = incident(*exchanged((7000, 7000), (7000, 7000), (9100, 9100), (9100, 9100)))
+    (finding,) = data_sizes_differ.check(found)
+    assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.PROVES)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        ((7000, 7000), (7000, 7000), (9100, 9100), (9100, 8800)),
+        ((7000, 7000), (7100, 7100), (9100, 9100)),
+        ((7000, 7000), (7000, 7000), (7000, 7000)),
+    ],
+)
+def test_uneven_parts_differ_rightly(sizes: tuple[tuple[int, int], ...]) -> None:
+    assert list(data_sizes_differ.check(incident(*exchanged(*sizes)))) == []
