@@ -114,6 +114,16 @@ class _Text:
     led: bool = False
     prose: bool = False
 
+    def is_left(self, raw: str) -> bool:
+        """Whether a line is no longer of a form that all its lines have."""
+        if self.within is not None:
+            return bool(raw.strip()) and len(raw) - len(raw.lstrip(" ")) <= self.within
+        return self.hunk and _OF_HUNK.match(raw) is None
+
+    def contains(self, begun: _Text) -> bool:
+        """Whether what seems to begin is a part of it."""
+        return (self.sure and not self.hunk) or (begun.led and not self.led)
+
 
 class Showing:
     """Follows the shown texts of one artifact, line by line."""
@@ -159,19 +169,15 @@ class Showing:
         if self._open is None:
             self._open = begun
             return
-        deep = self._open.within
-        if deep is not None and raw.strip() and len(raw) - len(raw.lstrip(" ")) <= deep:
-            self._open = begun
-            return
         if self._open.mail and _MAIL.match(text) is not None:
             self._open = _Text(sure=True)  # two fields of a head: no program begins so
             return
-        if self._open.sure or (begun is not None and begun.led and not self._open.led):
-            begun = begun if self._open.hunk else None  # a part of what is shown
-        if self._open.hunk and _OF_HUNK.match(raw or text) is None:
+        if self._open.is_left(raw or text):
             self._end(confirmed=True)
             self._open = begun
             return
+        if begun is not None and self._open.contains(begun):
+            begun = None
         if self._open.led and not self._leads_on(text):
             self._open = begun
             return
@@ -245,11 +251,9 @@ def begins(text: str) -> _Text | None:
         return _Text(_VALUE)
     if _REMARK.match(text) is not None:
         return _Text(re.compile(r"\*/"))
-    block = _BLOCK.match(text)
-    if block is not None:
-        return _Text(sure=True, within=len(block["indent"]))
-    if _HUNK.match(text) is not None:
-        return _Text(sure=True, hunk=True)
+    formed = _formed(text)
+    if formed is not None:
+        return formed
     if any(p.match(text) is not None for p in (_FILE, _SHOWS, _CUE)):
         return _Text()
     if _goes_on(text):
@@ -260,6 +264,14 @@ def begins(text: str) -> _Text | None:
         return _Text(led=True, mail=_MAIL.match(bare) is not None)
     told = _PROSE.match(bare) is not None and is_calm(bare)
     return _Text(led=True, prose=True) if told else None
+
+
+def _formed(text: str) -> _Text | None:
+    """A text whose lines all have one form."""
+    block = _BLOCK.match(text)
+    if block is not None:
+        return _Text(sure=True, within=len(block["indent"]))
+    return _Text(sure=True, hunk=True) if _HUNK.match(text) is not None else None
 
 
 def is_calm(text: str) -> bool:
