@@ -23,37 +23,19 @@ Lines = list[str]
 Way = Callable[[random.Random, Lines], Lines]
 PLACES = ("start", "middle", "still running", "ended", "beside")
 
-_PEOPLE = [
-    "ines",
-    "tomasz",
-    "okoro",
-    "yuki",
-    "bram",
-    "leila",
-    "anselm",
-    "petra",
-    "dov",
-    "marit",
-    "sunil",
-    "chiara",
-]
-_HOSTS = ["pine", "quartz", "heron", "tuba", "basalt", "orca", "fjell", "lynx"]
-_MODULES = ["train", "finetune", "sft_main", "pretrain", "grpo", "run_clm", "launch_rl"]
-_BITS = ["harbor", "velvet", "copper", "lantern", "meadow", "cipher", "walnut", "ember"]
-_LEAD_NOUNS = [
-    "sample",
-    "excerpt",
-    "snippet",
-    "transcript",
-    "record",
-    "example",
-    "item",
-    "document",
-    "passage",
-    "entry",
-    "message",
-    "generation",
-]
+
+def _of(words: str) -> Lines:
+    return words.split()
+
+
+_PEOPLE = _of("ines tomasz okoro yuki bram leila anselm petra dov marit sunil chiara")
+_HOSTS = _of("pine quartz heron tuba basalt orca fjell lynx")
+_MODULES = _of("train finetune sft_main pretrain grpo run_clm launch_rl")
+_BITS = _of("harbor velvet copper lantern meadow cipher walnut ember")
+_LEAD_NOUNS = _of(
+    "sample excerpt snippet transcript record example item document passage entry message"
+    " generation"
+)
 _SAID = (
     "any idea what this means?",
     "saw this again on the other cluster:",
@@ -98,9 +80,10 @@ def _watchdog(r: random.Random) -> str:
     rank, limit = r.randrange(16), r.choice((600, 1800))
     return (
         f"[rank{rank}]:[E{r.randrange(101, 1130):04} 0{r.randrange(10)}:12:44."
-        f"{r.randrange(10**9):09} ProcessGroupNCCL.cpp:{r.randrange(500, 700)}] [Rank {rank}] Watchdog caught collective"
-        f" operation timeout: WorkNCCL(SeqNum={r.randrange(9_999)}, OpType=ALLREDUCE, NumelIn=4096,"
-        f" NumelOut=4096, Timeout(ms)={limit}000) ran for {limit}0{r.randrange(10, 99)} "
+        f"{r.randrange(10**9):09} ProcessGroupNCCL.cpp:{r.randrange(500, 700)}] [Rank {rank}] "
+        f"Watchdog caught collective operation timeout: "
+        f"WorkNCCL(SeqNum={r.randrange(9_999)}, OpType=ALLREDUCE, "
+        f"NumelIn=4096, NumelOut=4096, Timeout(ms)={limit}000) ran for {limit}0{r.randrange(10, 99)} "
         "milliseconds before timing out."
     )
 
@@ -146,7 +129,8 @@ FAILURES: Mapping[str, Callable[[random.Random], Lines]] = {
     "code": lambda r: _trace(r, f"KeyError: '{r.choice(_BITS)}'"),
     "xid": lambda r: [
         f"[{r.randrange(9, 99999)}.{r.randrange(10**6):06}] NVRM: Xid (PCI:0000:"
-        f"{r.randrange(16, 255):02x}:00): {r.choice((79, 48, 94))}, pid={r.randrange(900, 90000)}, name=python, Ch 00000008"
+        f"{r.randrange(16, 255):02x}:00): {r.choice((79, 48, 94))}, "
+        f"pid={r.randrange(900, 90000)}, name=python, Ch 00000008"
     ],
     "slurm": lambda r: [
         f"slurmstepd: error: Detected {r.randrange(1, 4)} oom_kill event in StepId="
@@ -158,8 +142,9 @@ FAILURES: Mapping[str, Callable[[random.Random], Lines]] = {
     ],
     "agent": lambda r: [
         f"E0{r.randrange(101, 999)} 10:01:58.000000 {r.randrange(900, 90000)} torch/distributed/"
-        f"elastic/multiprocessing/api.py:874] failed (exitcode: -{r.choice((9, 11, 6))}) local_rank: "
-        f"{r.randrange(8)} (pid: {r.randrange(900, 90000)}) of binary: /opt/env/bin/python"
+        f"elastic/multiprocessing/api.py:874] failed (exitcode: -{r.choice((9, 11, 6))}) "
+        f"local_rank: {r.randrange(8)} (pid: {r.randrange(900, 90000)}) of binary: "
+        "/opt/env/bin/python"
     ],
     "segfault": lambda r: [
         "Fatal Python error: Segmentation fault",
