@@ -81,10 +81,10 @@ def _watchdog(r: random.Random) -> str:
     return (
         f"[rank{rank}]:[E{r.randrange(101, 1130):04} 0{r.randrange(10)}:12:44."
         f"{r.randrange(10**9):09} ProcessGroupNCCL.cpp:{r.randrange(500, 700)}] [Rank {rank}] "
-        f"Watchdog caught collective operation timeout: "
+        "Watchdog caught collective operation timeout: "
         f"WorkNCCL(SeqNum={r.randrange(9_999)}, OpType=ALLREDUCE, "
-        f"NumelIn=4096, NumelOut=4096, Timeout(ms)={limit}000) ran for {limit}0{r.randrange(10, 99)} "
-        "milliseconds before timing out."
+        f"NumelIn=4096, NumelOut=4096, Timeout(ms)={limit}000) ran for "
+        f"{limit}0{r.randrange(10, 99)} milliseconds before timing out."
     )
 
 
