@@ -54,7 +54,7 @@ def around(artifact: Artifact, line: int, length: Length | None) -> Around | Non
             before, rest, whole = found
         else:
             before, rest, whole = stream.read(end - begin), b"", begin == 0
-        after = rest + stream.read(AFTER - len(rest))
+        after = rest[:AFTER] + stream.read(max(0, AFTER - len(rest)))
     if not whole:
         before = before[before.find(b"\n") + 1 :]
     return Around(before, after)

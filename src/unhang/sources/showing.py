@@ -229,6 +229,8 @@ def begins(text: str) -> _Text | None:
     if not bare or (
         bare[0] not in _FIRST
         and bare[-1] not in _LAST
+        and "|" not in bare[-3:]
+        and ">" not in bare[-3:]
         and _ROLE.match(bare) is None
         and _MAIL.match(bare) is None
         and "@" not in bare[:_BEGINNING]

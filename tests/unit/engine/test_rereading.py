@@ -102,3 +102,18 @@ def test_what_cannot_be_sought_is_read_from_the_beginning() -> None:
 
     unseekable = Artifact(name="log", open=lambda: Pipe(b"one\ntwo\nthree\n"), again=True)
     assert around(unseekable, 2, length(artifact)) == around(artifact, 2, length(artifact))
+
+
+@pytest.mark.parametrize("stride", [1, 3, 1 << 20])
+def test_lines_are_cut_and_all_there(stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rereading, "_STRIDE", stride)
+    stream = io.BytesIO(b"one\nlonger\n\nend")
+    assert list(rereading.lines_of(stream, 4)) == [b"one", b"long", b"", b"end"]
+
+
+def test_no_more_is_kept_than_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rereading, "AFTER", 9)
+    for known in (None, length(of(TEXTS[-1]))):
+        part = around(of(TEXTS[-1]), 3, known)
+        assert part is not None
+        assert part.after == b"".join(TEXTS[-1].splitlines(keepends=True)[3:])[:9]
