@@ -125,11 +125,11 @@ for line in sys.stdin.read().splitlines():
             code = invoke(json.loads(line))
         if code not in (0, 2):
             what = f"exit {code}: {told.getvalue()[-300:]}"
-        elif "; the rest was used" in printed.getvalue() or re.search(
-            "^Traceback [(]most", told.getvalue(), re.M  # a message may quote one
-        ):
+        elif (guarded := re.search(
+            " failed[^\\n]{0,300}; the rest was used", printed.getvalue()
+        )) or re.search("^Traceback [(]most", told.getvalue(), re.M):  # a message may quote one
             text = printed.getvalue() + told.getvalue()
-            place = max(text.find("; the rest was used"), 0)
+            place = guarded.end() if guarded else 0
             what = "guarded: " + text[max(0, place - 300):place + 20]
     except BaseException as error:
         what = f"{type(error).__name__}: {error}"[:300]

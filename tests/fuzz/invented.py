@@ -23,37 +23,19 @@ Lines = list[str]
 Way = Callable[[random.Random, Lines], Lines]
 PLACES = ("start", "middle", "still running", "ended", "beside")
 
-_PEOPLE = [
-    "ines",
-    "tomasz",
-    "okoro",
-    "yuki",
-    "bram",
-    "leila",
-    "anselm",
-    "petra",
-    "dov",
-    "marit",
-    "sunil",
-    "chiara",
-]
-_HOSTS = ["pine", "quartz", "heron", "tuba", "basalt", "orca", "fjell", "lynx"]
-_MODULES = ["train", "finetune", "sft_main", "pretrain", "grpo", "run_clm", "launch_rl"]
-_BITS = ["harbor", "velvet", "copper", "lantern", "meadow", "cipher", "walnut", "ember"]
-_LEAD_NOUNS = [
-    "sample",
-    "excerpt",
-    "snippet",
-    "transcript",
-    "record",
-    "example",
-    "item",
-    "document",
-    "passage",
-    "entry",
-    "message",
-    "generation",
-]
+
+def _of(words: str) -> Lines:
+    return words.split()
+
+
+_PEOPLE = _of("ines tomasz okoro yuki bram leila anselm petra dov marit sunil chiara")
+_HOSTS = _of("pine quartz heron tuba basalt orca fjell lynx")
+_MODULES = _of("train finetune sft_main pretrain grpo run_clm launch_rl")
+_BITS = _of("harbor velvet copper lantern meadow cipher walnut ember")
+_LEAD_NOUNS = _of(
+    "sample excerpt snippet transcript record example item document passage entry message"
+    " generation"
+)
 _SAID = (
     "any idea what this means?",
     "saw this again on the other cluster:",
@@ -89,22 +71,20 @@ def _trace(r: random.Random, error: str, mark: str = "") -> Lines:
 def _oom(r: random.Random) -> str:
     return (
         f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {r.randrange(1, 9)}."
-        f"{r.randrange(10, 99)} GiB. GPU {r.randrange(8)} has a total capacity of 79.15 "
-        f"GiB of which "
-        f"{r.randrange(9, 900)}.12 MiB is free."
+        f"{r.randrange(10, 99)} GiB. GPU {r.randrange(8)} has a total capacity of 79.15 GiB of "
+        f"which {r.randrange(9, 900)}.12 MiB is free."
     )
 
 
 def _watchdog(r: random.Random) -> str:
     rank, limit = r.randrange(16), r.choice((600, 1800))
     return (
-        f"[rank{rank}]:[E{r.randrange(101, 1130):04} 0{r.randrange(10)}:12:"
-        f"44.{r.randrange(10**9):09}"
-        f" ProcessGroupNCCL.cpp:{r.randrange(500, 700)}] [Rank {rank}] Watchdog caught collective"
-        f" operation timeout: WorkNCCL(SeqNum={r.randrange(9_999)}, OpType=ALLREDUCE, NumelIn=4096,"
-        f" NumelOut=4096, Timeout(ms)={limit}000) ran for {limit}0{r.randrange(10, 99)} "
-        f"milliseconds"
-        " before timing out."
+        f"[rank{rank}]:[E{r.randrange(101, 1130):04} 0{r.randrange(10)}:12:44."
+        f"{r.randrange(10**9):09} ProcessGroupNCCL.cpp:{r.randrange(500, 700)}] [Rank {rank}] "
+        "Watchdog caught collective operation timeout: "
+        f"WorkNCCL(SeqNum={r.randrange(9_999)}, OpType=ALLREDUCE, "
+        f"NumelIn=4096, NumelOut=4096, Timeout(ms)={limit}000) ran for "
+        f"{limit}0{r.randrange(10, 99)} milliseconds before timing out."
     )
 
 
@@ -143,15 +123,14 @@ FAILURES: Mapping[str, Callable[[random.Random], Lines]] = {
     "nccl": lambda r: _trace(
         r,
         "torch.distributed.DistBackendError: NCCL error in: /pytorch/torch/csrc/distributed/c10d/"
-        f"ProcessGroupNCCL.cpp:{r.randrange(900, 3000)}, unhandled system error (run "
-        f"with NCCL_DEBUG"
-        "=INFO for details), NCCL version 2.21.5",
+        f"ProcessGroupNCCL.cpp:{r.randrange(900, 3000)}, unhandled system error (run with "
+        "NCCL_DEBUG=INFO for details), NCCL version 2.21.5",
     ),
     "code": lambda r: _trace(r, f"KeyError: '{r.choice(_BITS)}'"),
     "xid": lambda r: [
-        f"[{r.randrange(9, 99999)}.{r.randrange(10**6):06}] NVRM: Xid (PCI:"
-        f"0000:{r.randrange(16, 255):02x}"
-        f":00): {r.choice((79, 48, 94))}, pid={r.randrange(900, 90000)}, name=python, Ch 00000008"
+        f"[{r.randrange(9, 99999)}.{r.randrange(10**6):06}] NVRM: Xid (PCI:0000:"
+        f"{r.randrange(16, 255):02x}:00): {r.choice((79, 48, 94))}, "
+        f"pid={r.randrange(900, 90000)}, name=python, Ch 00000008"
     ],
     "slurm": lambda r: [
         f"slurmstepd: error: Detected {r.randrange(1, 4)} oom_kill event in StepId="
@@ -162,10 +141,10 @@ FAILURES: Mapping[str, Callable[[random.Random], Lines]] = {
         f"srun: Terminating StepId={r.randrange(10**4, 10**6)}.0",
     ],
     "agent": lambda r: [
-        f"E0{r.randrange(101, 999)} 10:01:58.000000 {r.randrange(900, 90000)} torch/"
-        f"distributed/elastic/"
-        f"multiprocessing/api.py:874] failed (exitcode: -{r.choice((9, 11, 6))}) local_rank: "
-        f"{r.randrange(8)} (pid: {r.randrange(900, 90000)}) of binary: /opt/env/bin/python"
+        f"E0{r.randrange(101, 999)} 10:01:58.000000 {r.randrange(900, 90000)} torch/distributed/"
+        f"elastic/multiprocessing/api.py:874] failed (exitcode: -{r.choice((9, 11, 6))}) "
+        f"local_rank: {r.randrange(8)} (pid: {r.randrange(900, 90000)}) of binary: "
+        "/opt/env/bin/python"
     ],
     "segfault": lambda r: [
         "Fatal Python error: Segmentation fault",
@@ -174,9 +153,8 @@ FAILURES: Mapping[str, Callable[[random.Random], Lines]] = {
         f'  File "/{r.choice(_BITS)}/{r.choice(_MODULES)}.py", line {r.randrange(9, 900)} in step',
     ],
     "barrier": lambda r: [
-        f"[Rank 0]: Ranks {r.randrange(1, 4)}, {r.randrange(4, 8)} failed to pass "
-        f"monitoredBarrier in"
-        f" {r.randrange(1, 9)}0000 ms"
+        f"[Rank 0]: Ranks {r.randrange(1, 4)}, {r.randrange(4, 8)} failed to pass monitoredBarrier "
+        f"in {r.randrange(1, 9)}0000 ms"
     ],
     "infiniband": lambda r: [
         f"{r.choice(_HOSTS)}{r.randrange(99)}:{r.randrange(999, 99999)}:{r.randrange(999, 99999)} "

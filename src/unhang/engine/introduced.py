@@ -22,11 +22,12 @@ only where a verdict would hold something against the job.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import dropwhile, islice, takewhile
 
 from unhang import lazy_re as re
-from unhang.engine.rereading import end_of
+from unhang.engine.rereading import lines_of
 from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.incident import Introduced
 from unhang.sources.artifact import Artifact
@@ -35,10 +36,11 @@ from unhang.sources.context import is_work
 from unhang.sources.peel import peel
 from unhang.sources.showing import TELLS, begins, is_calm
 
-_LARGEST = 64 << 20
 _LONGEST = 400
 _MOST_AROUND = 200
 """Lines above and below that are looked at."""
+_MOST_TOLD = 2_000
+"""Lines from the first trouble to the last."""
 _MOST_BELOW = 40
 """Lines of other voices below what is shown; more are a log of their own."""
 _NEAR = 3
@@ -75,23 +77,25 @@ def introduced(artifact: Artifact, first: int, last: int) -> Introduced | None:
         first: the line of the first trouble that it tells of.
         last: that of the last one.
     """
+    before: deque[bytes] = deque(maxlen=_MOST_AROUND)
     try:
         with artifact.open() as stream:
-            data = stream.read(_LARGEST)
+            lines = lines_of(stream, _LONGEST)
+            before.extend(islice(lines, first - 1))
+            told = _texts(islice(lines, min(last - first + 1, _MOST_TOLD)))
+            deque(islice(lines, max(0, last - first + 1 - _MOST_TOLD)), maxlen=0)
+            behind = _texts(islice(lines, _MOST_AROUND))
     except Exception:  # what could not be read was told of when it was read first
         return None
-    begin = end_of(data, first - 1)
-    end = None if begin is None else end_of(data + b"\n", last)
-    if begin is None or end is None:
-        return None
-    earlier = _texts(data[:begin].rsplit(b"\n", _MOST_AROUND)[-_MOST_AROUND:])
-    later = [line for line in _texts(data[end:].split(b"\n", _MOST_AROUND)) if line.strip()]
+    earlier, later = _texts(before), [line for line in behind if line.strip()]
     above = _nearest(reversed(earlier))
+    if not told:
+        return None
     head = _head(above[0]) if above else None
-    if head is not None and data[begin:end].startswith(head[0].encode()):
+    if head is not None and told[0].startswith(head[0]):
         return None  # who prints the trouble itself: a label that a collector puts before its lines
     works = len({line for line in (*earlier, *later) if is_work(line)}) >= STATES_OF_WORK
-    if works and _encloses(earlier, _texts(data[begin:end].splitlines()), later):
+    if works and _encloses(earlier, told, later):
         return Introduced.ENCLOSED
     return Introduced.LED_TO if above else None
 
@@ -219,7 +223,7 @@ def _lines_of(lines: Sequence[str], head: str) -> int:
     return sum(line.startswith(head) for line in lines)
 
 
-def _texts(lines: list[bytes]) -> list[str]:
+def _texts(lines: Iterable[bytes]) -> list[str]:
     return [clean(line[:_LONGEST].decode("utf-8", "replace")) for line in lines]
 
 

@@ -6,16 +6,20 @@ whose length is known is read from its end.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 from unhang.sources.artifact import Artifact
 from unhang.sources.buffer import Length
 
 LARGEST = 64 << 20
-"""Bytes that are read once more."""
+"""Bytes that are read once more, most of them only to count lines."""
+AFTER = 16 << 20
+"""Bytes that are kept behind the end of the line."""
 BEFORE = 1 << 20
 """Bytes before the end of the line, of which the first line is whole."""
 _PIECE = 64 << 10
+_STRIDE = 1 << 20
 
 
 class Around(NamedTuple):
@@ -34,8 +38,8 @@ def around(artifact: Artifact, line: int, length: Length | None) -> Around | Non
         length: of the artifact when it was read, if it was read to its end.
 
     Returns:
-        `BEFORE` bytes at most before the end, whole lines, and what follows it, of `LARGEST` bytes
-        from the beginning or to the end.
+        `BEFORE` bytes at most before the end, whole lines, and `AFTER` bytes at most behind it,
+        if it lies within `LARGEST` bytes of the beginning or of the end.
     """
     with artifact.open() as stream:
         end = None
@@ -44,17 +48,41 @@ def around(artifact: Artifact, line: int, length: Length | None) -> Around | Non
             begin = max(0, (end or 0) - BEFORE)
             stream.seek(begin)
         if end is None:
-            begin, data = 0, stream.read(LARGEST)
-            end = end_of(data, line)
-            if end is None:
+            found = _passed(stream, line)
+            if found is None:
                 return None
+            before, rest, whole = found
         else:
-            data = stream.read(end - begin + LARGEST)
-    end -= begin
-    first = max(0, end - BEFORE)
-    if begin + first > 0:
-        first = data.find(b"\n", first) + 1
-    return Around(data[first:end], data[end:])
+            before, rest, whole = stream.read(end - begin), b"", begin == 0
+        after = rest[:AFTER] + stream.read(max(0, AFTER - len(rest)))
+    if not whole:
+        before = before[before.find(b"\n") + 1 :]
+    return Around(before, after)
+
+
+def _passed(stream: IO[bytes], line: int) -> tuple[bytes, bytes, bool] | None:
+    """What stands before the end of a line and was read behind it; and whether that is all."""
+    before = bytearray()
+    left, whole = line, True
+    for piece in _pieces(stream):
+        parts = piece.split(b"\n", left)
+        rest = parts[-1] if len(parts) > left else b""
+        before += piece[: len(piece) - len(rest)]
+        if len(before) > BEFORE:
+            whole = False
+            del before[:-BEFORE]
+        if len(parts) > left:
+            return bytes(before), rest, whole
+        left -= len(parts) - 1
+    return None if left else (bytes(before), b"", whole)
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    """The first `LARGEST` bytes, not all at once."""
+    left = LARGEST
+    while left > 0 and (piece := stream.read(min(_STRIDE, left))):
+        left -= len(piece)
+        yield piece
 
 
 def _end_from_behind(stream: IO[bytes], line: int, length: Length) -> int | None:
@@ -76,13 +104,11 @@ def _end_from_behind(stream: IO[bytes], line: int, length: Length) -> int | None
     return None
 
 
-def end_of(data: bytes, line: int) -> int | None:
-    """Where a line ends in the beginning of an artifact."""
-    end, left = 0, line
-    while (found := data.count(b"\n", end, end + _PIECE)) < left:
-        end, left = end + _PIECE, left - found
-        if end >= len(data):
-            return None
-    for _ in range(left):
-        end = data.find(b"\n", end) + 1
-    return end
+def lines_of(stream: IO[bytes], longest: int) -> Iterator[bytes]:
+    """Yield the lines in the first `LARGEST` bytes, each cut to its first bytes."""
+    rest = b""
+    for piece in _pieces(stream):
+        *whole, rest = (rest[:longest] + piece).split(b"\n")
+        yield from (line[:longest] for line in whole)
+    if rest:
+        yield rest[:longest]

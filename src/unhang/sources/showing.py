@@ -114,6 +114,16 @@ class _Text:
     led: bool = False
     prose: bool = False
 
+    def is_left(self, raw: str) -> bool:
+        """Whether a line is no longer of a form that all its lines have."""
+        if self.within is not None:
+            return bool(raw.strip()) and len(raw) - len(raw.lstrip(" ")) <= self.within
+        return self.hunk and _OF_HUNK.match(raw) is None
+
+    def contains(self, begun: _Text) -> bool:
+        """Whether what seems to begin is a part of it."""
+        return (self.sure and not self.hunk) or (begun.led and not self.led)
+
 
 class Showing:
     """Follows the shown texts of one artifact, line by line."""
@@ -158,25 +168,16 @@ class Showing:
             begun = begins(raw)
         if self._open is None:
             self._open = begun
-        else:
-            self._go_on(begun, text, number, raw)
-
-    def _go_on(self, begun: _Text | None, text: str, number: int, raw: str) -> None:
-        """Take a line that stands after the beginning of a text, and may begin another."""
-        assert self._open is not None
-        deep = self._open.within
-        if deep is not None and raw.strip() and len(raw) - len(raw.lstrip(" ")) <= deep:
-            self._open = begun
             return
         if self._open.mail and _MAIL.match(text) is not None:
             self._open = _Text(sure=True)  # two fields of a head: no program begins so
             return
-        if self._open.sure or (begun is not None and begun.led and not self._open.led):
-            begun = begun if self._open.hunk else None  # a part of what is shown
-        if self._open.hunk and _OF_HUNK.match(raw or text) is None:
+        if self._open.is_left(raw or text):
             self._end(confirmed=True)
             self._open = begun
             return
+        if begun is not None and self._open.contains(begun):
+            begun = None
         if self._open.led and not self._leads_on(text):
             self._open = begun
             return
@@ -218,21 +219,6 @@ class Showing:
         self._open = None
 
 
-def _may_begin(bare: str) -> bool:
-    """Whether a line has anything of those that begin a text: most lines have not."""
-    return bare != "" and (
-        bare[0] in _FIRST
-        or bare[-1] in _LAST
-        or _ROLE.match(bare) is not None
-        or _MAIL.match(bare) is not None
-        or "@" in bare[:_BEGINNING]
-        or bare.startswith("PS ")
-        or "-->" in bare[:_BEGINNING]
-        or _TYPED.match(bare) is not None
-        or bare[:_BEGINNING].count(" ") >= _SPACES_OF_PROSE
-    )
-
-
 def begins(text: str) -> _Text | None:
     """The shown text that a line begins, or goes on with.
 
@@ -240,7 +226,19 @@ def begins(text: str) -> _Text | None:
     (False, True)
     """
     bare = text.strip()
-    if not _may_begin(bare):
+    if not bare or (
+        bare[0] not in _FIRST
+        and bare[-1] not in _LAST
+        and "|" not in bare[-3:]
+        and ">" not in bare[-3:]
+        and _ROLE.match(bare) is None
+        and _MAIL.match(bare) is None
+        and "@" not in bare[:_BEGINNING]
+        and not bare.startswith("PS ")
+        and "-->" not in bare[:_BEGINNING]
+        and _TYPED.match(bare) is None
+        and bare[:_BEGINNING].count(" ") < _SPACES_OF_PROSE
+    ):
         return None
     tag = _TAG.match(text)
     if tag is not None and _TOKEN.match(tag[0]) is None:
@@ -255,12 +253,12 @@ def begins(text: str) -> _Text | None:
         return _Text(_VALUE)
     if _REMARK.match(text) is not None:
         return _Text(re.compile(r"\*/"))
-    block = _BLOCK.match(text)
-    if block is not None:
-        return _Text(sure=True, within=len(block["indent"]))
-    if _HUNK.match(text) is not None:
-        return _Text(sure=True, hunk=True)
-    if any(p.match(text) is not None for p in (_FILE, _SHOWS, _CUE)) or _goes_on(text):
+    formed = _formed(text)
+    if formed is not None:
+        return formed
+    if any(p.match(text) is not None for p in (_FILE, _SHOWS, _CUE)):
+        return _Text()
+    if _goes_on(text):
         return _Text()
     if len(bare) > _LONGEST_LEAD or (text[:1].isspace() and bare[-1] not in "|>"):
         return None  # code stands indented in tracebacks
@@ -268,6 +266,14 @@ def begins(text: str) -> _Text | None:
         return _Text(led=True, mail=_MAIL.match(bare) is not None)
     told = _PROSE.match(bare) is not None and is_calm(bare)
     return _Text(led=True, prose=True) if told else None
+
+
+def _formed(text: str) -> _Text | None:
+    """A text whose lines all have one form."""
+    block = _BLOCK.match(text)
+    if block is not None:
+        return _Text(sure=True, within=len(block["indent"]))
+    return _Text(sure=True, hunk=True) if _HUNK.match(text) is not None else None
 
 
 def is_calm(text: str) -> bool:

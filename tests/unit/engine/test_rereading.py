@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unhang.engine import rereading
-from unhang.engine.rereading import Around, around, end_of
+from unhang.engine.rereading import Around, around
 from unhang.sources.artifact import Artifact
 from unhang.sources.buffer import Length
 from unhang.sources.discover import OpenFile
@@ -104,9 +104,16 @@ def test_what_cannot_be_sought_is_read_from_the_beginning() -> None:
     assert around(unseekable, 2, length(artifact)) == around(artifact, 2, length(artifact))
 
 
-@pytest.mark.parametrize("piece", [1, 2, 5, 64])
-def test_the_end_of_a_line_wherever_pieces_end(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
-    monkeypatch.setattr(rereading, "_PIECE", piece)
-    data = b"a\n\nbcd\n\n\ne"
-    ends = [end_of(data, line) for line in range(8)]
-    assert ends == [0, 2, 3, 7, 8, 9, None, None]
+@pytest.mark.parametrize("stride", [1, 3, 1 << 20])
+def test_lines_are_cut_and_all_there(stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rereading, "_STRIDE", stride)
+    stream = io.BytesIO(b"one\nlonger\n\nend")
+    assert list(rereading.lines_of(stream, 4)) == [b"one", b"long", b"", b"end"]
+
+
+def test_no_more_is_kept_than_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rereading, "AFTER", 9)
+    for known in (None, length(of(TEXTS[-1]))):
+        part = around(of(TEXTS[-1]), 3, known)
+        assert part is not None
+        assert part.after == b"".join(TEXTS[-1].splitlines(keepends=True)[3:])[:9]
