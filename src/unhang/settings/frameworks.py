@@ -96,6 +96,7 @@ class Framework:
         mirrors: keys of its own file that the Trainer compares with its arguments.
         mirrored_by: an argument that shows that settings are the Trainer's; loops of people's own
             take it as a flag, too, but read no YAML.
+        strange: flags of loops of people's own, which take some of its flags and not all.
         toml_last: the last release that reads TOML; None = none does.
         positional: by a name for it, what a command line says without a flag: `recipe`.
         configured_by: options and positionals of its command line that name a configuration.
@@ -129,6 +130,7 @@ class Framework:
     command_line: str | None = None
     mirrors: Mapping[str, str] = field(default_factory=dict)
     mirrored_by: str = ""
+    strange: frozenset[str] = frozenset()
     toml_last: str | None = None
     positional: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
@@ -230,6 +232,7 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         command_line=row.get("command_line"),
         mirrors=row.get("mirrors", {}),
         mirrored_by=row.get("mirrored_by", ""),
+        strange=frozenset(row.get("strange", ())),
         toml_last=row.get("toml_last"),
         configured_by=tuple(row.get("configured_by", ())),
         constructors=row.get("constructors", {}),
