@@ -183,10 +183,11 @@ def _apologise(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
-    """Print one harmless line to standard error, if there still is one."""
+    """Print harmless lines, most often one, to standard error, if there still is one."""
     from unhang.reporters.printable import one_line
 
-    click.echo(f"unhang: {one_line(text)}", err=True)
+    # The lines of a patch stay lines.
+    click.echo("\n    ".join(map(one_line, f"unhang: {text}".split("\n    "))), err=True)
 
 
 def _show_traceback() -> None:

@@ -21,14 +21,15 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Held, Job, plain, read_job
 from unhang.fixing.launch_edits import edit_launch
 from unhang.fixing.limits import Guard, guard_limit, refuse_shorter_than_default
+from unhang.fixing.own_keys import change_own_key
 from unhang.fixing.partners import partners
 from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.values import computed, for_older, refuse_unresumed
+from unhang.fixing.values import computed, for_older, other_ways, refuse_unresumed
 from unhang.fixing.verdict import read_fixes
-from unhang.model.diagnosis import Diagnosis, Fix
+from unhang.model.diagnosis import Diagnosis, Fix, FixKind
 from unhang.model.rewrite import ChangedFile, Rewrite, SkippedFix
 from unhang.remedies.cures import PROBES, Cure
 
@@ -85,7 +86,7 @@ def _asked(job: Job, fixes: Sequence[Fix], numbers: Sequence[int]) -> Rewrite:
         except Refusal as refusal:
             raise UsageError(_by_hand(job, number, fix, str(refusal))) from refusal
         written.append((number, fix))
-    return Rewrite(files=_files(job, changed), written=tuple(written))
+    return Rewrite(files=_files(job, changed), written=tuple(written), remarks=changed.remarks)
 
 
 def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
@@ -100,7 +101,10 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
             passed.append(SkippedFix(number=number, fix=fix, reason=str(refusal)))
             continue
         written = Rewrite(
-            files=_files(job, changed), written=((number, fix),), passed=tuple(passed)
+            files=_files(job, changed),
+            written=((number, fix),),
+            passed=tuple(passed),
+            remarks=changed.remarks,
         )
         if written.changed:
             return written
@@ -108,8 +112,23 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
         passed.append(SkippedFix(number=number, fix=fix, reason="it already says so"))
     if done is not None:
         return done
+    for number, fix in enumerate(fixes, start=1):
+        for other in other_ways(fix, job):
+            try:
+                changed = _edit(job, other)
+            except Refusal:
+                continue
+            return Rewrite(
+                files=_files(job, changed),
+                written=((number, other),),
+                passed=tuple(passed),
+                remarks=changed.remarks,
+            )
     reasons = "; ".join(f"fix {p.number} ({p.fix.where}): {p.reason}" for p in passed)
-    raise UsageError(f"{_names(job)} cannot take any fix of the verdict. {reasons}")
+    told = f"{_names(job)} cannot take any fix of the verdict. {reasons}"
+    cures = (p.fix for p in passed if p.fix.kind is not FixKind.PROBE and _by_author(p.fix))
+    first = next(cures, None)
+    raise UsageError(told if first is None else f"{told}. By hand:{_indented(first.patch)}")
 
 
 def _refuse_probe(fix: Fix, number: int) -> None:
@@ -128,8 +147,21 @@ def _names(job: Job) -> str:
 
 
 def _by_hand(job: Job, number: int, fix: Fix, reason: str) -> str:
-    patch = "".join(f"\n    {line}" for line in fix.patch.splitlines())
+    patch = _indented(fix.patch)
     return f"fix {number} is not written into {_names(job)}: {reason}. By hand:{patch}"
+
+
+def _indented(patch: str) -> str:
+    return "".join(f"\n    {line}" for line in patch.splitlines())
+
+
+def _by_author(fix: Fix) -> bool:
+    """Whether a fix is code or commands, which only the author of the job can put in place."""
+    try:
+        read_requested_settings(fix)
+    except Refusal:
+        return True
+    return False
 
 
 def _edit(job: Job, fix: Fix) -> Job:
@@ -144,6 +176,9 @@ def _edit(job: Job, fix: Fix) -> Job:
     launched = edit_launch(job, fix)
     if launched is not None:
         return launched
+    own = change_own_key(job, fix)
+    if own is not None:
+        return own
     requests = read_requested_settings(fix)
     refuse_unresumed(fix, job)
     fix = for_older(fix, requests, job)
@@ -271,7 +306,9 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
             return shell_editor.set_variable(
                 text, request.name, request.raw, beside=request.beside, **how
             )
-        case _ if flag_style(fix, request) is Spelling.OVERRIDE:
+        case _ if flag_style(fix, request) is Spelling.OVERRIDE and not shell_editor.takes_flags(
+            text, request.name, fix.framework
+        ):
             return shell_editor.set_override(
                 text, request.name, _spelled(request), fix.framework, prefix=request.prefix, **how
             )

@@ -19,6 +19,7 @@ from unhang.fixing.config_file import ConfigFile, Language, read_target, suffix_
 from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors.manifest import find_scripts
 from unhang.fixing.refusal import Refusal
+from unhang.fixing.shell_values import ShellValues
 from unhang.fixing.shell_words import read_commands
 from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.heredocs import Heredoc, find_heredocs, without_heredocs
@@ -71,8 +72,14 @@ class Job:
     that is unique.
     """
 
-    def __init__(self, targets: Sequence[ConfigFile], beside: Sequence[ConfigFile] = ()) -> None:
+    def __init__(
+        self,
+        targets: Sequence[ConfigFile],
+        beside: Sequence[ConfigFile] = (),
+        remarks: Sequence[str] = (),
+    ) -> None:
         self.targets = tuple(targets)
+        self.remarks = tuple(remarks)
         self._beside = tuple(beside)
         files = [*enumerate(targets), *((None, file) for file in beside)]
         self.documents = [held for owner, file in files for held in _documents(file, owner)]
@@ -136,7 +143,11 @@ class Job:
             text = target.text[:start] + text + target.text[end:]
         changed = list(self.targets)
         changed[document.owner] = replace(target, text=text)
-        return Job(changed, self._beside)
+        return Job(changed, self._beside, self.remarks)
+
+    def remarked(self, remark: str) -> Job:
+        """The job with something that whoever reads the change must know."""
+        return Job(self.targets, self._beside, (*self.remarks, remark))
 
 
 def read_job(paths: Sequence[str]) -> Job:
@@ -202,13 +213,22 @@ def _held(file: ConfigFile, owner: int | None, within: Heredoc | None) -> Held:
     if file.language is Language.JSON:
         settings.update((plain(key), value) for key, value in document.dotted.items())
     if file.language is Language.SHELL:
-        settings = {**_words(file.text), **settings}
+        settings = _resolved(file.text, {**_words(file.text), **settings})
     if file.language is Language.CODE:
         settings = _constructed(file.text)
     return Held(
         file=file, owner=owner, within=within, settings=settings,
         tags=frozenset(document.programs),
     )  # fmt: skip
+
+
+def _resolved(text: str, settings: dict[str, str]) -> dict[str, str]:
+    """The settings with what the script's own variables hold."""
+    try:
+        values = ShellValues(text, read_commands(text))
+    except Refusal:
+        return settings
+    return {k: values.value(v) if "$" in v else v for k, v in settings.items()}
 
 
 def _constructed(text: str) -> dict[str, str]:

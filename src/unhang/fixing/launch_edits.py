@@ -27,6 +27,7 @@ _INTERFACES = re.compile(
     re.MULTILINE,
 )
 _LOCAL = re.compile(r"(?:docker|lo|veth|virbr|br-|cni|flannel|cali|tunl)\w*")
+_VIRTUAL = frozenset({"vmnet", "vboxnet", "tap", "tun", "cali", "tailscale", "podman", "lxc"})
 _MISSING = re.compile(r"^# No interface is called (\S+)\.$", re.MULTILINE)
 _NODE_ADDRESS = re.compile(
     r"^(?P<indent>[ \t]*)(?:export[ \t]+)?(?P<name>VLLM_HOST_IP|(?:HOST|NODE|LOCAL)_IP)=[^\r\n]*",
@@ -132,6 +133,10 @@ def _reaching(value: str, missing: str | None = None) -> str:
     """
     sign = value[:1] if value[:1] in ("^", "=") else ""
     names = value.removeprefix(sign).split(",")
+    if value == missing and sign == "^":
+        # NCCL found none: what is left out reaches the others after all.
+        kept = [name for name in names if _LOCAL.fullmatch(name) or name in _VIRTUAL]
+        return f"^{','.join(kept)}" if kept else "^docker0,lo"
     if sign == "^":
         return value if "lo" in names else f"{value},lo"
     if value == missing:

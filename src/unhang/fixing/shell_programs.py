@@ -44,6 +44,9 @@ def launch(text: str, commands: Sequence[Command], framework: str) -> Command:
         elif launched:
             groups[1].append(command)
     found = next((group for group in groups if group), [])
+    if len(found) > 1:
+        # What merges or evaluates afterwards is a plain program.
+        found = [c for c in found if _by_launcher(text, c)] or found
     made = next(filter(None, map(_made, commands)), None)
     if made is not None and not groups[0]:
         shown = made.text if len(made.text) < _LONGEST_SHOWN else f"{made.text[:_LONGEST_SHOWN]}…"
@@ -61,6 +64,13 @@ def launch(text: str, commands: Sequence[Command], framework: str) -> Command:
         line = line_at(text, found[0].start)
         raise Refusal(f"line {line} starts the training within quotes")
     return found[0]
+
+
+def _by_launcher(text: str, command: Command) -> bool:
+    """Whether it starts a process for each GPU."""
+    document = SettingsDocument(name="")
+    note_programs(document, text[command.start : command.end])
+    return document.torchrun or not launchers().isdisjoint(document.programs)
 
 
 def _made(command: Command) -> ShellWord | None:
@@ -90,6 +100,9 @@ def refuse_own_program(text: str, command: Command, framework: str, flag: str) -
     known = frameworks()
     parts = [p for p in (known[framework].accepts if framework in known else ()) if p.flags]
     given = _given(text, command, framework, flag)
+    strange = {f"--{name}" for f in family_of(framework) for name in f.strange}
+    if (other := next((w for w in given if w.partition("=")[0] in strange), None)) is not None:
+        raise Refusal(_another(text, command, other.partition("=")[0], framework, flag))
     if _is_fork(given, parts, flag):
         return
     for word in given if parts else ():

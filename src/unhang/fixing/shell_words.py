@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from unhang import lazy_re as re
 from unhang.fixing.refusal import Refusal
+from unhang.linting.readers.heredocs import without_quoted
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\(?:\r?\n|\Z))+")
 _OPERATOR = re.compile(r"\n|;;|&&|\|\||[;&|()]")
@@ -61,7 +62,8 @@ def read_commands(text: str) -> list[Command]:
     Raises:
         Refusal: a quote is never closed.
     """
-    return list(_Reader(text).commands())
+    # `: '…'` over several lines holds what nobody runs; every character keeps its place.
+    return list(_Reader(without_quoted(text)).commands())
 
 
 class _Reader:

@@ -16,10 +16,11 @@ from unhang.fixing.job import Job, plain
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling
 from unhang.model.diagnosis import Fix
+from unhang.model.provenance import Message
 from unhang.remedies.cures import PatchLanguage
 from unhang.remedies.recipes import Versions, knob_in, nested, recipes_of, settings_of
 from unhang.remedies.syntax import write_settings
-from unhang.settings import find_framework, frameworks
+from unhang.settings import Framework, find_framework, frameworks
 from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
 
@@ -88,16 +89,47 @@ def for_older(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> Fix:
         if not recipe.changes:
             continue
         try:
-            values = settings_of(recipe, framework, versions, job.value, advised=False)
+            return replace(_by_recipe(fix, recipe, framework, versions, job), version=release)
         except NoChange as reason:
             reasons.append(str(reason))
-            continue
-        form = PatchLanguage(recipe.form)
-        deep = form in (PatchLanguage.YAML, PatchLanguage.JSON)
-        patch = write_settings(form, nested(values) if deep else values)
-        return replace(fix, version=release, where=form.value, patch=patch)
     told = f": {'; '.join(reasons)}" if reasons else ""
     raise Refusal(f"the files are of {framework.name} {release}, which has no such setting{told}")
+
+
+def other_ways(fix: Fix, job: Job) -> Iterator[Fix]:
+    """The same cure by other keys that the files hold: recipes with a title of their own."""
+    framework = find_framework(fix.framework)
+    if framework is None:
+        return
+    for recipe in recipes_of(framework, fix.remedy, _versions(fix)):
+        held = any(job.value(change.name) is not None for change in recipe.changes)
+        if recipe.title is None or not held:
+            continue
+        values = {"place": recipe.place or recipe.form}
+        title = Message(key=f"fix.{fix.remedy}.title.{recipe.title}", values=values)
+        risk = fix.risk
+        if recipe.risk is not None:
+            risk = Message(key=f"fix.{fix.remedy}.risk.{recipe.risk}")
+        try:
+            other = _by_recipe(fix, recipe, framework, _versions(fix), job)
+        except NoChange:
+            continue
+        yield replace(other, title=title, risk=risk)
+
+
+def _by_recipe(
+    fix: Fix, recipe: RecipeRow, framework: Framework, versions: Versions, job: Job
+) -> Fix:
+    """The fix as a recipe writes it over the values in force.
+
+    Raises:
+        NoChange: nothing would change.
+    """
+    values = settings_of(recipe, framework, versions, job.value, advised=False)
+    form = PatchLanguage(recipe.form)
+    deep = form in (PatchLanguage.YAML, PatchLanguage.JSON)
+    patch = write_settings(form, nested(values) if deep else values)
+    return replace(fix, where=form.value, patch=patch)
 
 
 def _older_release(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> str | None:

@@ -13,8 +13,8 @@ from unhang import lazy_re as re
 from unhang.linting.conditions import finding, world_product
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.linting.launches import batch_script, device_counts, nodes_of_one_job
-from unhang.model.lint import LintFinding, SettingPlace, Severity
-from unhang.model.provenance import Message
+from unhang.linting.slurm import multiplied
+from unhang.model.lint import LintFinding, Severity
 from unhang.settings import frameworks
 from unhang.settings.frameworks import Framework, find_knob
 from unhang.settings.knobs import same
@@ -33,6 +33,7 @@ def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding
     for document in files:
         named = [o for pair in _pairs(files) if document in pair for o in pair if o is not document]
         yield from batch_script(document, files)
+        yield from multiplied(document.name, document.script, _texts(files))
         if document.script:
             configs = [o for o in named if "accelerate-yaml" in o.programs]
             yield from device_counts(document, configs)
@@ -45,6 +46,10 @@ def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding
             yield from _whole_launch(config, launch)
             if any(tag.endswith("-json") for tag in config.programs) and not launch.dotted:
                 yield from world_product(config, _ranks(launch))
+
+
+def _texts(files: Sequence[SettingsDocument]) -> Mapping[str, str]:
+    return {PurePosixPath(d.name).name: d.script for d in files if d.script}
 
 
 def _ranks(launch: SettingsDocument) -> int | None:
@@ -150,23 +155,14 @@ def _whole_launch(config: SettingsDocument, launch: SettingsDocument) -> Iterato
         return
     one, all_, count = map(int, numbers)
     if count > 1 and one * count == all_:
-        yield LintFinding(
-            code="CFG119",
-            severity=Severity.WARNING,
-            setting=flag.name,
-            value=flag.value,
-            where=flag.place,
-            reason=Message(
-                key="advice.machines_divide",
-                values={
-                    "name": flag.name,
-                    "value": one,
-                    "total": all_,
-                    "machines": count,
-                    "each": one // count,
-                    "file": _file(config).name,
-                },
-            ),
+        yield finding(
+            flag,
+            "machines_divide",
+            Severity.WARNING,
+            total=all_,
+            machines=count,
+            each=one // count,
+            file=_file(config).name,
         )
 
 
@@ -198,22 +194,14 @@ def _must_agree(
                 continue
             if "auto" in (told, written.value) or same(written.value, told):
                 continue
-            yield LintFinding(
-                code="CFG119",
-                severity=Severity.ERROR if known else Severity.WARNING,
-                setting=written.name,
-                value=written.value,
-                where=written.place,
-                reason=Message(
-                    key="advice.must_agree" if known else "advice.should_agree",
-                    values={
-                        "name": name,
-                        "value": written.value,
-                        "theirs": key,
-                        "other": told,
-                        "file": _file(zero).name,
-                    },
-                ),
+            yield finding(
+                written,
+                "must_agree" if known else "should_agree",
+                Severity.ERROR if known else Severity.WARNING,
+                name=name,
+                theirs=key,
+                other=told,
+                file=_file(zero).name,
             )
 
 
@@ -249,21 +237,12 @@ def _variables(one: SettingsDocument, other: SettingsDocument) -> Iterator[LintF
     for written in _certain(one):
         against = elsewhere.get(written.name)
         if against is not None and written.value != against.value:
-            yield LintFinding(
-                code="CFG119",
-                severity=Severity.WARNING,
-                setting=written.name,
-                value=written.value,
-                where=SettingPlace(artifact=one.name, line=written.place.line),
-                reason=Message(
-                    key="advice.set_elsewhere",
-                    values={
-                        "name": written.name,
-                        "value": written.value,
-                        "other": against.value,
-                        "file": f"{_file(other).name}:{against.place.line}",
-                    },
-                ),
+            yield finding(
+                written,
+                "set_elsewhere",
+                Severity.WARNING,
+                other=against.value,
+                file=f"{_file(other).name}:{against.place.line}",
             )
 
 

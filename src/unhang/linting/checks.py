@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from unhang.linting.between_files import between_files
-from unhang.linting.conditions import conditions
+from unhang.linting.conditions import conditions, finding
 from unhang.linting.document import SettingKind, SettingsDocument, Written
+from unhang.linting.scripts import scripts
 from unhang.linting.slurm import slurm
 from unhang.model.lint import LintFinding, SettingPlace, Severity
-from unhang.model.provenance import Message
 from unhang.settings import SettingContext, find_other, find_setting, frameworks, judge, suggest
 from unhang.settings.binary import NcclBinary
 from unhang.settings.versions import at_least
@@ -71,6 +71,7 @@ def check(documents: Iterable[SettingsDocument], releases: Releases) -> tuple[Li
         beside = conditions(document, *_framework(document, releases))
         findings += [*each, *_together(document, releases)]
         findings += slurm(document.name, document.script)
+        findings += scripts(document)
         findings += [
             f
             for f in beside
@@ -148,21 +149,14 @@ def _unknown(written: Written, releases: Releases) -> Iterator[LintFinding]:
         topic, severity = ("unknown_near", Severity.INFO)
     else:
         return
-    yield LintFinding(
+    yield finding(
+        written,
+        topic,
+        severity,
         code="CFG124",
-        severity=severity,
-        setting=name,
-        value=written.value,
-        where=written.place,
-        reason=Message(
-            key=f"advice.{topic}",
-            values={
-                "name": name,
-                "near": near[0] if near else None,
-                "version": None if binary is None else binary.version,
-            },
-        ),
         replacement=near[0] if near else None,
+        near=near[0] if near else None,
+        version=None if binary is None else binary.version,
     )
 
 
@@ -185,21 +179,12 @@ def _contradictions(document: SettingsDocument) -> Iterator[LintFinding]:
         before = first.setdefault(written.name, written)
         if before.value != written.value:
             first[written.name] = written
-            yield LintFinding(
-                code="CFG119",
-                severity=Severity.WARNING,
-                setting=written.name,
-                value=written.value,
-                where=written.place,
-                reason=Message(
-                    key="advice.set_twice",
-                    values={
-                        "name": written.name,
-                        "value": written.value,
-                        "before": before.value,
-                        "line": before.place.line,
-                    },
-                ),
+            yield finding(
+                written,
+                "set_twice",
+                Severity.WARNING,
+                before=before.value,
+                line=before.place.line,
             )
 
 
@@ -213,15 +198,20 @@ def _no_recorder(document: SettingsDocument, releases: Releases) -> Iterator[Lin
     sizes = (values.get(n) for n in ("TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_FR_BUFFER_SIZE"))
     if any(size not in (None, "", "0") for size in sizes):
         return
-    yield LintFinding(
+    yield finding(
+        _unset("TORCH_NCCL_TRACE_BUFFER_SIZE", document.name),
+        "recorder_off",
+        Severity.WARNING,
         code="CFG112",
-        severity=Severity.WARNING,
-        setting="TORCH_NCCL_TRACE_BUFFER_SIZE",
-        value=None,
-        where=SettingPlace(artifact=document.name),
-        reason=Message(key="advice.recorder_off", values={"version": releases.torch}),
         replacement="TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1",
+        version=releases.torch,
     )
+
+
+def _unset(name: str, artifact: str, value: str | None = None) -> Written:
+    """A variable of a process, which stands in no line."""
+    place = SettingPlace(artifact=artifact)
+    return Written(name=name, value=value, place=place, kind=SettingKind.VARIABLE)
 
 
 def _between_ranks(documents: Iterable[SettingsDocument]) -> Iterator[LintFinding]:
@@ -236,20 +226,13 @@ def _between_ranks(documents: Iterable[SettingsDocument]) -> Iterator[LintFindin
         if len(ranks_by_value) < 2:
             continue
         (one, first), (other, second), *_ = ranks_by_value.items()
-        yield LintFinding(
+        yield finding(
+            _unset(name, f"rank {second}", other),
+            "differs",
+            Severity.ERROR,
             code="CFG118",
-            severity=Severity.ERROR,
-            setting=name,
-            value=other,
-            where=SettingPlace(artifact=f"rank {second}"),
-            reason=Message(
-                key="advice.differs",
-                values={
-                    "name": name,
-                    "one": "unset" if one is None else one,
-                    "first": first,
-                    "other": "unset" if other is None else other,
-                    "second": second,
-                },
-            ),
+            one="unset" if one is None else one,
+            first=first,
+            other="unset" if other is None else other,
+            second=second,
         )

@@ -20,6 +20,9 @@ _CLOSE = 0.8
 _NEAR = 0.9
 """Where a file may hold keys of people's own."""
 
+_OF_ZERO = frozenset({"offload", "stage3", "overlap", "contiguous", "reduce", "allgather"})
+"""How keys of a section begin that no outermost key is called like."""
+
 _OWN = 3
 """Keys of a framework that show that a file is the framework's."""
 
@@ -29,6 +32,7 @@ def conditions(
 ) -> Iterator[LintFinding]:
     """Find what is refused or read by nobody beside other settings of the same file."""
     yield from _unaccepted(document, framework, version)
+    yield from _misnamed(document)
     if document.dotted:
         yield from _product(document)
     if framework is not None:
@@ -106,6 +110,32 @@ def _unaccepted(
         if own or sum(any(_below(n, p.under) in p.releases for p in family) for n in names) >= _OWN:
             for part, key in found:
                 yield from _unaccepted_key(document, owner, part, key, (framework, release))
+
+
+def _misnamed(document: SettingsDocument) -> Iterator[LintFinding]:
+    """Outermost keys that belong to another program, or below another key: nobody reads them."""
+    options = [w for w in document.settings if w.kind is SettingKind.OPTION]
+    names = dict.fromkeys(document.dotted or [_plain(w) for w in options])
+    outermost = dict.fromkeys(name.partition(".")[0] for name in names)
+    for owner in frameworks().values():
+        if not any(tag.startswith(f"{owner.name}-") for tag in document.programs):
+            continue
+        sections = {k: p.under for p in owner.accepts if p.strict and p.under for k in p.releases}
+        for name in outermost:
+            use = owner.misnamed.get(name)
+            if use is None and name in sections and name.partition("_")[0] in _OF_ZERO:
+                use = f"{sections[name]}.{name}"
+            if use is not None:
+                yield finding(
+                    _written(document, name),
+                    "key_near" if use else "key_unread",
+                    Severity.WARNING,
+                    code="CFG102",
+                    replacement=use or None,
+                    framework=owner.name,
+                    section="its file",
+                    use=use,
+                )
 
 
 def _unaccepted_key(

@@ -7,6 +7,7 @@ GPU.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,6 +35,7 @@ _LAUNCHER = re.compile(
 )
 
 
+_SCRIPT = re.compile(r"[\w./-]+\.sh\b")
 _HEAD = re.compile(r"(?:[ \t]*(?:#.*)?\n)*")
 """What sbatch reads for its options: up to the first command."""
 _DIRECTIVE = re.compile(
@@ -101,6 +103,29 @@ def slurm(name: str, text: str) -> Iterator[LintFinding]:
             continue
         if launcher[1] != "1":
             yield _finding(name, text, start, "--ntasks-per-node", "launchers_multiply", tasks=each)
+
+
+def multiplied(name: str, text: str, scripts: Mapping[str, str]) -> Iterator[LintFinding]:
+    """Find tasks that each start a script with a launcher for every GPU of the node.
+
+    Args:
+        name: the batch script's.
+        text: of the batch script.
+        scripts: texts of the other files of the job, by file name.
+    """
+    tasks = _TASKS.search(text)
+    if "#SBATCH" not in text or tasks is None or int(tasks[1]) < 2:
+        return
+    for start, command in _commands(text):
+        if _OWN_TASKS.search(command):
+            continue
+        for word in _SCRIPT.findall(command):
+            launcher = _LAUNCHER.search(scripts.get(word.rpartition("/")[2], ""))
+            if launcher is not None and launcher[1] != "1":
+                count = int(tasks[1])
+                yield _finding(
+                    name, text, start, "--ntasks-per-node", "launchers_multiply", tasks=count
+                )
 
 
 def _verbatim(name: str, text: str) -> Iterator[LintFinding]:

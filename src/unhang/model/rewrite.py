@@ -50,11 +50,13 @@ class Rewrite:
         files: as the user named them, in that order.
         written: the fixes in them, with their places in the verdict, from 1.
         passed: better fixes that these files cannot take.
+        remarks: what whoever reads the change must know of it.
     """
 
     files: tuple[ChangedFile, ...]
     written: tuple[tuple[int, Fix], ...]
     passed: tuple[SkippedFix, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:

@@ -91,6 +91,8 @@ def _notes(rewrite: Rewrite, language: str) -> Iterator[Message]:
         yield Message(key="fixing.written", values=values)
         yield Message(key="fixing.risk", values=values)
         yield Message(key="fixing.verify", values=values)
+    for remark in rewrite.remarks:
+        yield Message(key="fixing.remark", values={"text": translated(remark, language)})
     if not rewrite.changed:
         yield Message(key="fixing.nothing", values={"path": rewrite.path})
     for file in rewrite.files:
@@ -114,6 +116,7 @@ def _as_dict(rewrite: Rewrite, language: str) -> dict[str, object]:
             {**_fix(passed.number, passed.fix, language), "reason": passed.reason}
             for passed in rewrite.passed
         ],
+        "remarks": list(rewrite.remarks),
     }
 
 

@@ -96,6 +96,9 @@ class Framework:
         mirrors: keys of its own file that the Trainer compares with its arguments.
         mirrored_by: an argument that shows that settings are the Trainer's; loops of people's own
             take it as a flag, too, but read no YAML.
+        misnamed: outermost keys that people take for its own, with what it calls them; empty = it
+            has no such thing.
+        strange: flags of loops of people's own, which take some of its flags and not all.
         toml_last: the last release that reads TOML; None = none does.
         positional: by a name for it, what a command line says without a flag: `recipe`.
         configured_by: options and positionals of its command line that name a configuration.
@@ -129,6 +132,8 @@ class Framework:
     command_line: str | None = None
     mirrors: Mapping[str, str] = field(default_factory=dict)
     mirrored_by: str = ""
+    misnamed: Mapping[str, str] = field(default_factory=dict)
+    strange: frozenset[str] = frozenset()
     toml_last: str | None = None
     positional: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     knobs: Mapping[str, Knob] = field(default_factory=dict)
@@ -230,6 +235,8 @@ def _framework(row: Mapping[str, Any]) -> Framework:
         command_line=row.get("command_line"),
         mirrors=row.get("mirrors", {}),
         mirrored_by=row.get("mirrored_by", ""),
+        misnamed=row.get("misnamed", {}),
+        strange=frozenset(row.get("strange", ())),
         toml_last=row.get("toml_last"),
         configured_by=tuple(row.get("configured_by", ())),
         constructors=row.get("constructors", {}),

@@ -529,7 +529,7 @@ def test_a_lower_bound_is_shared_by_the_gpus_of_one_sequence(tmp_path: Path) -> 
         tmp_path, one__sh=script, two__sh=f"{script} {actor}.ulysses_sequence_parallel_size=2"
     )
     told = fix("verl", "hydra", f"{actor}.ppo_micro_batch_size_per_gpu=4", "smaller_batch")
-    (path,) = write(tmp_path, three__sh="M=1\npython3 -m verl.trainer.main_ppo data.x=1"
+    (path,) = write(tmp_path, three__sh="M=$1\npython3 -m verl.trainer.main_ppo data.x=1"
                     f" {actor}.ppo_micro_batch_size_per_gpu=${{M}}\n")  # fmt: skip
     with pytest.raises(UsageError, match=r"is \$\{M\}: change it where it is set"):
         unhang.fix(path, verdict(told))

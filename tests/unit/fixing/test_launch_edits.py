@@ -387,3 +387,21 @@ def test_the_head_of_a_ray_cluster_trains_only_with_a_gpu(
 ) -> None:
     after = fixed(tmp_path, "ray.yaml", RAY.format(gpu=gpu), "more_host_memory")
     assert after == RAY.format(gpu=gpu).replace("12Gi", "24Gi").replace("6Gi", head)
+
+
+def test_one_task_a_node_starts_the_launcher(tmp_path: Path) -> None:
+    batch, run = tmp_path / "submit.sh", tmp_path / "run.sh"
+    batch.write_text("#!/bin/bash\n#SBATCH --ntasks-per-node=4\n#SBATCH -c 8\n"
+                     "#SBATCH --gpus-per-task=1\nsrun bash run.sh\n")  # fmt: skip
+    run.write_text("torchrun --nproc_per_node=4 t.py\n")
+    done = unhang.fix([str(batch), str(run)], verdict("fewer_processes"))
+    head = "#!/bin/bash\n#SBATCH --ntasks-per-node=1\n#SBATCH -c 32\n#SBATCH --gpus-per-task=4\n"
+    assert done.after == f"{head}srun bash run.sh\n"
+    assert [f.changed for f in done.files] == [True, False]
+
+
+def test_an_exclusion_that_leaves_no_interface_is_shortened(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text("export NCCL_SOCKET_IFNAME=^lo,docker,eth0,vmnet\n")
+    patch = "# No interface is called ^lo,docker,eth0,vmnet.\nip address\n"
+    done = unhang.fix([str(tmp_path / "a.sh")], verdict("interface", patch=patch))
+    assert done.after == "export NCCL_SOCKET_IFNAME=^lo,docker,vmnet\n"

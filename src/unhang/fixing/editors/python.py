@@ -104,7 +104,7 @@ def set_argument(
     if not _plain(present, source):
         raise Refusal(f"line {present.lineno} computes `{name}` ({old}): set it there to {source}")
     guard(old)
-    return _replaced(text, present, source)
+    return replace(text, present, source)
 
 
 def append_item(text: str, call: ast.Call, name: str, source: str) -> str:
@@ -119,7 +119,7 @@ def append_item(text: str, call: ast.Call, name: str, source: str) -> str:
     if not isinstance(present, ast.List):
         raise Refusal(f"line {present.lineno} computes `{name}`: add {source} there")
     if not present.elts:
-        return _replaced(text, present, f"[{source}]")
+        return replace(text, present, f"[{source}]")
     end = _offset(text, present.elts[-1], end=True)
     return _proved(text, f"{text[:end]}, {source}{text[end:]}")
 
@@ -274,7 +274,12 @@ def _indent(text: str, node: ast.AST) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _replaced(text: str, node: ast.expr, source: str) -> str:
+def replace(text: str, node: ast.expr, source: str) -> str:
+    """Return the text with one expression in place of another.
+
+    Raises:
+        Refusal: more than its statement would change.
+    """
     start, end = _offset(text, node), _offset(text, node, end=True)
     return _proved(text, text[:start] + source + text[end:])
 

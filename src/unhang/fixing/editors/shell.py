@@ -22,10 +22,12 @@ from unhang.fixing.shell_programs import (
     refuse_own_overrides,
     refuse_own_program,
 )
+from unhang.fixing.shell_values import ShellValues
 from unhang.fixing.shell_words import Command, ShellWord, read_commands
 from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.shell import read_shell
 
+_OVERRIDES = re.compile(r"\+{0,2}[a-z][\w.]*=")
 _ARGUMENTS = frozenset({"$@", '"$@"', "${@}", '"${@}"', "$*"})
 """What the caller of the script adds: it comes last, and wins."""
 
@@ -38,6 +40,8 @@ class _Said:
     end: int
     value: str
     line: int
+    names: tuple[str, ...] = ()
+    """The variables by which it says so."""
 
 
 def set_flag(
@@ -62,10 +66,24 @@ def set_flag(
         _refuse_opposite(text, commands, name)
         refuse_own_program(text, launch(text, commands, framework), framework, flag)
         return _proved(text, _append(text, commands, words, framework, newline), name)
-    only = _only(said, flag)
+    only = _origin(text, commands, _only(said, flag))
     if raw is None or only.value.strip("\"'") == raw.strip("\"'"):
         return text
-    return _proved(text, _put(text, only, raw, flag, guard), name)
+    return _proved(text, _put(text, only, raw, flag, guard), name, *only.names)
+
+
+def takes_flags(text: str, name: str, framework: str) -> bool:
+    """Whether a script hands a program its settings as flags, where both are taken.
+
+    It says this one so already; or it says others so, and none as an override.
+    """
+    commands = read_commands(text)
+    if any(_flags(text, commands, name)):
+        return True
+    started = [c for c in commands if framework in programs_of(text, c)[0]]
+    words = [word.bare for command in started for word in command.words]
+    flags = sum(word.startswith("--") for word in words)
+    return flags > 1 and not any(_OVERRIDES.match(word) for word in words)
 
 
 def set_override(
@@ -91,6 +109,8 @@ def set_override(
         if (match := pattern.fullmatch(word.bare)) is not None
     ]
     wanted = f"{prefix}{name}={raw}"
+    if len(said) == 1 and (held := _origin(text, commands, said[0])).names:
+        return _proved(text, _put(text, held, raw, name, guard), name, *held.names)
     if not said:
         _refuse_hidden(text, name, commands)
         refuse_own_overrides(text, launch(text, commands, framework), framework, name)
@@ -186,6 +206,16 @@ def _only(said: Sequence[_Said], name: str) -> _Said:
     return said[0]
 
 
+def _origin(text: str, commands: Sequence[Command], said: _Said) -> _Said:
+    """Where the value of a variable stands, which nothing else uses; else the place itself."""
+    values = ShellValues(text, commands)
+    origin = values.origin(said.value)
+    if origin is None or not values.used_once(origin.names):
+        return said
+    line = line_at(text, origin.start)
+    return _Said(origin.start, origin.end, origin.value, line, origin.names)
+
+
 def _put(text: str, said: _Said, raw: str, name: str, guard: Guard) -> str:
     if "$" in said.value or "`" in said.value:
         raise Refusal(f"line {said.line} computes `{name}` ({said.value}): set it there to {raw}")
@@ -253,19 +283,19 @@ def _add_lines(text: str, commands: Sequence[Command], lines: Sequence[str], new
     return text[:at] + "".join(f"{indent}{line}{newline}" for line in lines) + text[at:]
 
 
-def _proved(before: str, after: str, name: str) -> str:
+def _proved(before: str, after: str, *names: str) -> str:
     """The new text, if the lint reads in it one setting changed and no other."""
     old, new = _settings(before), _settings(after)
-    own = name.lstrip("+-").replace("-", "_")
+    own = [name.lstrip("+-").replace("-", "_") for name in names]
     changed = (old - new) + (new - old)
     strange = [
         (setting, value)
         for setting, value in changed
-        if setting.lstrip("+-").replace("-", "_") != own
-        and own not in (value or "").replace("-", "_")  # ARGS="--own 1"
+        if setting.lstrip("+-").replace("-", "_") not in own
+        and not any(name in (value or "").replace("-", "_") for name in own)  # ARGS="--own 1"
     ]
     if strange:
-        raise Refusal(f"the place of `{name}` is too complex to change safely")
+        raise Refusal(f"the place of `{names[0]}` is too complex to change safely")
     return after
 
 

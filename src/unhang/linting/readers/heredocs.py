@@ -11,6 +11,8 @@ from unhang import lazy_re as re
 _OPEN = re.compile(r"(?<!<)<<(-?)[ \t]*([\"'\\]?)([A-Za-z_]\w*)")
 _TO = re.compile(r"(?<![\d&])>{1,2}[ \t]*[\"']?([^\s\"';|&<>]+)")
 _TEE = re.compile(r"\btee[ \t]+(?:-a[ \t]+)?[\"']?([^\s\"';|&<>]+)")
+_QUOTED = re.compile(r"(?<![^\n;]):[ \t]+'[^'\n]*\n[^']*'")
+"""`: '…'` over several lines."""
 _KINDS = frozenset({".json", ".yaml", ".yml", ".toml", ".py", ".env", ".conf"})
 _NAMES = frozenset({".env", ".deepspeed_env"})
 
@@ -46,11 +48,21 @@ def find_heredocs(text: str) -> list[Heredoc]:
 
 
 def without_heredocs(text: str) -> str:
-    """The script itself, every line of it in its place."""
+    """The script itself, every line of it in its place, without what is only quoted in it."""
+    text = without_quoted(text)
     for found in reversed(find_heredocs(text)):
         lines = text.count("\n", found.start, found.end)
         text = text[: found.start] + "\n" * lines + text[found.end :]
     return text
+
+
+def without_quoted(text: str) -> str:
+    r"""A script without the texts that `:` takes and nobody reads: a usage, a part left out.
+
+    >>> without_quoted(": '\nrun --batch 4\n'\nrun --batch 8\n").split()
+    [':', 'run', '--batch', '8']
+    """
+    return _QUOTED.sub(lambda m: re.sub(r"[^\n]", " ", m[0]).replace(" ", ":", 1), text)
 
 
 def _all(text: str) -> Iterator[Heredoc]:

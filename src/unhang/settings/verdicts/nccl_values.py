@@ -74,6 +74,8 @@ def _debug(given: Given) -> Iterator[SettingVerdict]:
             replacement="NCCL_DEBUG=WARN",
             mechanical=given.value.lower() in _DEBUG_WORDS,
         )
+    elif given.value.lower() == "trace":
+        yield say(given, "CFG126", Severity.INFO, "trace_left", replacement="NCCL_DEBUG=WARN")
 
 
 def _debug_file(given: Given) -> Iterator[SettingVerdict]:

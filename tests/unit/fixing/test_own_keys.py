@@ -1,0 +1,164 @@
+"""Settings of a job's own program, found by name; and values that stand in variables."""
+
+from pathlib import Path
+
+import pytest
+
+import unhang
+from unhang.errors import UsageError
+from unhang.model.diagnosis import Diagnosis, Fix, FixKind, Outcome
+from unhang.model.provenance import Message
+
+NOTHING = Message(key="fix.verbatim", values={"text": ""})
+
+
+def fix(framework: str, where: str, patch: str, remedy: str) -> Fix:
+    return Fix(
+        title=NOTHING, kind=FixKind.CURE, framework=framework, where=where, patch=patch,
+        reaches="all ranks", risk=NOTHING, verify=NOTHING, remedy=remedy,
+    )  # fmt: skip
+
+
+def verdict(asked: Fix) -> Diagnosis:
+    return Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=(asked,))
+
+
+def write(folder: Path, **texts: str) -> list[str]:
+    paths = [folder / name.replace("__", ".") for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.write_text(text)
+    return [str(path) for path in paths]
+
+
+BATCH = fix("torch", "python", "loader = DataLoader(data, batch_size=4)\n", "smaller_batch")
+LOADERS = fix("torch", "python", "loader = DataLoader(data, num_workers=4)\n", "fewer_loaders")
+PROGRAM = (
+    "import argparse\n\n\ndef main():\n    p = argparse.ArgumentParser()\n"
+    "    p.add_argument('--batch-size', type=int, default=16)\n"
+    "    p.add_argument('--accum-steps', type=int, default=1)\n    p.parse_args()\n"
+)
+
+
+def changed(paths: list[str], asked: Fix = BATCH) -> dict[str, str]:
+    """What each file becomes, by its name."""
+    done = unhang.fix(paths, verdict(asked))
+    return {Path(f.path).name: f.after for f in done.files if f.changed}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        ("a.py", "batch_size = 12\ngrad_accum = 5 * 8\n", "batch_size = 6\ngrad_accum = 5 * 8 * 2"),
+        ("a.yaml", "data:\n  loader:\n    batch_size: 8\n  eval_batch_size: 4\n", "batch_size: 4"),
+        ("a.toml", "[training]\nbatch_size = 32\ngradient_accumulation_steps = 2\n",
+         "batch_size = 16\ngradient_accumulation_steps = 4"),
+        ("a.sh", "torchrun train.py --train-batch 1 --max-tokens 4096 --update-freq 1\n",
+         "--max-tokens 2048 --update-freq 2"),
+        ("a.sh", "torchrun train.py trainer.x=1 actor.micro_batch_size=8\n",
+         "actor.micro_batch_size=4"),
+        ("b.py", PROGRAM, "type=int, default=8)\n    p.add_argument('--accum-steps', type=int,"
+         " default=2)"),
+        ("c.py", "class C:\n    batch_size: int = 4\n", "batch_size: int = 2"),
+    ],
+)  # fmt: skip
+def test_the_one_key_of_its_kind_is_changed(
+    tmp_path: Path, name: str, text: str, after: str
+) -> None:
+    paths = write(tmp_path, **{name.replace(".", "__"): text})
+    done = unhang.fix(paths, verdict(BATCH))
+    assert after in done.after
+    assert "own program" in done.remarks[0]
+
+
+def test_what_overrides_is_changed_and_not_the_default(tmp_path: Path) -> None:
+    paths = write(tmp_path, train__py=PROGRAM, run__sh="torchrun train.py --batch-size 32\n")
+    assert changed(paths) == {"run.sh": "torchrun train.py --batch-size 16\n"}
+    paths = write(tmp_path, config__py="batch_size = 4\n", train__py=PROGRAM)
+    assert changed(paths) == {"config.py": "batch_size = 2\n"}
+
+
+def test_the_framework_s_own_key_and_several_are_left_alone(tmp_path: Path) -> None:
+    asked = fix("verl", "hydra", "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4",
+                "smaller_batch")  # fmt: skip
+    (path,) = write(tmp_path, a__sh="python3 -m verl.trainer.main_ppo data.train_batch_size=64"
+                    " actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1\n")  # fmt: skip
+    with pytest.raises(UsageError, match="is already 1"):
+        unhang.fix(path, verdict(asked))
+    (path,) = write(tmp_path, b__yaml="one:\n  batch_size: 4\ntwo:\n  batch_size: 8\n")
+    with pytest.raises(UsageError, match="2 keys may be meant"):
+        unhang.fix(path, verdict(BATCH))
+    (path,) = write(tmp_path, c__yaml="data:\n  num_workers: 24\n")
+    assert changed([path], LOADERS) == {"c.yaml": "data:\n  num_workers: 12\n"}
+    (path,) = write(tmp_path, d__yaml="val:\n  batch_size: 8\nmodel: m\n")
+    with pytest.raises(UsageError, match="Python code"):
+        unhang.fix(path, verdict(BATCH))
+
+
+ASKED = fix("transformers", "yaml", "per_device_train_batch_size: 4", "smaller_batch")
+RUN = "torchrun run_clm.py --output_dir o --per_device_train_batch_size $BS\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "after"),
+    [
+        (f"BS=16\n{RUN}", "BS=8\n"),
+        (f"export BS='16'\necho $BS\n{RUN}", "export BS='8'\n"),
+        (f"BS=${{BS:-16}}\n{RUN}", "BS=${BS:-8}\n"),
+        (f"N=16\nBS=$N\n{RUN}", "N=8\nBS=$N\n"),
+        (f'BS=16\nwhile [ $# -gt 0 ]; do BS="$2"; shift; done\n{RUN}', "BS=8\n"),
+    ],
+)
+def test_a_value_is_changed_where_its_variable_takes_it_from(
+    tmp_path: Path, script: str, after: str
+) -> None:
+    (path,) = write(tmp_path, run__sh=script)
+    done = unhang.fix(path, verdict(ASKED))
+    assert after in done.after
+    assert done.after.endswith(
+        "--per_device_train_batch_size $BS --gradient_accumulation_steps 2\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [f"BS=16\nBS=32\n{RUN}", f"BS=$((4*4))\n{RUN}", f"BS=16\npython prepare.py $BS\n{RUN}", RUN],
+)
+def test_a_variable_that_means_more_than_this_is_left_alone(tmp_path: Path, script: str) -> None:
+    (path,) = write(tmp_path, run__sh=script)
+    with pytest.raises(UsageError, match=r"computes|change it where it is set"):
+        unhang.fix(path, verdict(ASKED))
+
+
+def test_a_usage_in_a_quoted_text_is_nobody_s_command(tmp_path: Path) -> None:
+    usage = ": '\ntrain.sh --batch_size 32\n'\n"
+    paths = write(tmp_path, train__sh=f"{usage}torchrun train.py $@\n", a__yaml="batch_size: 8\n")
+    assert changed(paths) == {"a.yaml": "batch_size: 4\n"}
+
+
+def test_a_program_that_takes_flags_gets_a_flag(tmp_path: Path) -> None:
+    asked = fix("llama-factory", "yaml", "per_device_train_batch_size: 4", "smaller_batch")
+    (path,) = write(tmp_path, a__sh="llamafactory-cli train --stage sft --output_dir o"
+                    " --per_device_train_batch_size 4\n")  # fmt: skip
+    after = unhang.fix(path, verdict(asked)).after
+    assert after.endswith("--per_device_train_batch_size 2 --gradient_accumulation_steps 2\n")
+
+
+def test_a_loop_of_its_own_takes_no_other_flag_of_the_trainer(tmp_path: Path) -> None:
+    asked = fix("transformers", "yaml", "gradient_checkpointing: true", "recompute")
+    (path,) = write(tmp_path, a__sh="accelerate launch run.py --output_dir o --with_tracking\n"
+                    "python merge.py --output_dir o\n")  # fmt: skip
+    with pytest.raises(UsageError, match="line 1 starts a program with `--with_tracking`"):
+        unhang.fix(path, verdict(asked))
+
+
+def test_another_key_of_the_same_cure_is_changed_where_it_stands(tmp_path: Path) -> None:
+    actor, rollout = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
+    asked = fix("verl", "hydra", f"{actor}.ppo_micro_batch_size_per_gpu=4", "smaller_batch")
+    (path,) = write(
+        tmp_path,
+        a__sh=f"python3 -m verl.trainer.main_ppo {actor}.ppo_micro_batch_size_per_gpu=1"
+        f" {rollout}.gpu_memory_utilization=0.8\n",
+    )
+    done = unhang.fix(path, verdict(asked))
+    assert f"{rollout}.gpu_memory_utilization=0.64" in done.after
+    assert done.written[0][1].title.key == "fix.smaller_batch.title.rollout"
