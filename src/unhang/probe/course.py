@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os
 import sys
 import threading
@@ -46,6 +47,7 @@ _MOST_MOVES = 4_096
 _MOST_PER_S, _WINDOW_S, _REST_S = 150, 10.0, 60.0
 """A call costs 1.5 us. Where more come in a second, in the mean, the program is left alone for a
 while: it would cost more than a fortieth of a percent."""
+_MOST_THREADS = 64
 _TIMES = 3
 """What followed so often, and nothing else ever, was due."""
 _LAST = 8
@@ -77,7 +79,8 @@ class Course:
         self._since_s = 0.0
         self._before = 0
         self._numbers: dict[Move, int] = {}
-        self._names: list[str] = []
+        self._names: dict[int, str] = {}
+        self._next = itertools.count()
         self._threads: dict[int, _Thread] = {}
         self._seen = 0
         self._told: dict[str, Any] | None = None
@@ -156,13 +159,16 @@ class Course:
         if number is None:
             if len(self._names) >= _MOST_MOVES:
                 return
+            # No lock, which a fork might leave held: each of these steps is whole by itself.
+            number = self._numbers.setdefault(move, next(self._next))
             named = f"({sides[0]}={peer})" if sides is not None and isinstance(peer, int) else ""
             at = f"{code.co_name} ({os.path.basename(name)}):{outer.f_lineno}"
-            self._names.append(f"{op}{named} in {at}")
-            number = self._numbers[move] = len(self._names) - 1
+            self._names[number] = f"{op}{named} in {at}"
         ident = threading.get_ident()
         thread = self._threads.get(ident)
         if thread is None:
+            if len(self._threads) >= _MOST_THREADS:
+                return
             thread = self._threads[ident] = _Thread()
         thread.moves.append(number)
         thread.count += 1
