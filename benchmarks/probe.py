@@ -79,10 +79,10 @@ for hook in hooks.values():
     hook_s += (time.perf_counter() - begun) / 100_000
 
 def all_reduce(asked):
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for _ in range(100_000):
         asked(None)
-    return (time.perf_counter() - begun) / 100_000
+    return (time.thread_time() - begun) / 100_000
 
 asked = sys.modules["torch.distributed.distributed_c10d"]._rank_not_in_group
 plain = getattr(asked, "__wrapped__", asked)

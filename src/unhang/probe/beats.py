@@ -76,6 +76,7 @@ class Beats:
         calling = self._try("stack", self._calling.see)
         call = self._try("stack", arguments.of_call) if self._calling.stands else None
         rests = self._calling.stands and call is None and calling != _AWAIT
+        self._try("stack", lambda: course.COURSE.pace(now_s))
         beat = {
             **self._fixed,
             "argv": getattr(sys, "argv", [])[:5],

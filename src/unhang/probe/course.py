@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os
 import sys
 import threading
@@ -43,7 +44,10 @@ _LONGEST = 32
 """Calls that are compared, from the newest back; more would cost milliseconds."""
 _MOST_MOVES = 4_096
 """Different calls that are told apart: a program that makes more has no habits to compare."""
-_DEEPEST = 6
+_MOST_PER_S, _WINDOW_S, _REST_S = 150, 10.0, 60.0
+"""A call costs 1.5 us. Where more come in a second, in the mean, the program is left alone for a
+while: it would cost more than a fortieth of a percent."""
+_MOST_THREADS = 64
 _TIMES = 3
 """What followed so often, and nothing else ever, was due."""
 _LAST = 8
@@ -54,14 +58,30 @@ _SELDOM = 1
 """... of them no more may be another one than was due."""
 
 
+class _Thread:
+    """The last calls of one thread, and how many there were."""
+
+    __slots__ = ("count", "moves")
+
+    def __init__(self) -> None:
+        self.moves: deque[int] = deque(maxlen=_KEPT)
+        self.count = 0
+
+
 class Course:
     """Remembers the last calls of each thread."""
 
     def __init__(self) -> None:
+        self._c10d: Any = None
+        self._asked: Any = None
+        self._noted: Any = None
+        self._hears = False
+        self._since_s = 0.0
+        self._before = 0
         self._numbers: dict[Move, int] = {}
-        self._names: list[str] = []
-        self._moves: dict[int, deque[int]] = {}
-        self._counts: dict[int, int] = {}
+        self._names: dict[int, str] = {}
+        self._next = itertools.count()
+        self._threads: dict[int, _Thread] = {}
         self._seen = 0
         self._told: dict[str, Any] | None = None
         self._fitted = 0
@@ -71,19 +91,44 @@ class Course:
         asked = getattr(c10d, _ASKED, None)
         if asked is None or list(inspect.signature(asked).parameters) != ["group"]:
             return
-        setattr(c10d, _ASKED, self._heard(asked, c10d.__file__))
+        self._c10d, self._asked = c10d, asked
+        self._noted = self._heard(asked, c10d.__file__)
+        self._hear(0.0)
+
+    def pace(self, now_s: float) -> None:
+        """Listen no longer, for a while, where so many calls come that it would cost too much."""
+        if self._c10d is None:
+            return
+        if not self._hears:
+            if now_s - self._since_s >= _REST_S:
+                self._hear(now_s)
+        elif now_s - self._since_s >= _WINDOW_S:
+            self._since_s, self._before = now_s, self.issued
+        elif self.issued - self._before > _WINDOW_S * _MOST_PER_S:
+            self._hears, self._since_s = False, now_s
+            if getattr(self._c10d, _ASKED) is self._noted:
+                setattr(self._c10d, _ASKED, self._asked)
+            self._threads.clear()  # what comes until we listen again is missing
+
+    def _hear(self, now_s: float) -> None:
+        self._hears, self._since_s, self._before = True, now_s, self.issued
+        if getattr(self._c10d, _ASKED) is self._asked:
+            setattr(self._c10d, _ASKED, self._noted)
 
     def _heard(self, asked: Callable[[Any], bool], file: str) -> Callable[[Any], bool]:
-        torch = sys.modules["torch"]
-        look = sys._getframe
+        look, note = sys._getframe, self._note
+        is_compiling: Any = None
 
         @functools.wraps(asked)
         def noted(group: Any) -> bool:
-            # Asked for where the tracer knows it as a constant, and follows us no further.
-            is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", bool)
+            nonlocal is_compiling
+            if is_compiling is None:  # that module is loaded after us, and an old torch has none
+                compiler = getattr(sys.modules["torch"], "compiler", None)
+                is_compiling = getattr(compiler, "is_compiling", bool)
+            # A tracer knows the answer as a constant, and follows us no further.
             if not is_compiling():
                 try:
-                    self._note(look(1), group, file)
+                    note(look(1), group, file)
                 except Exception:
                     return asked(group)
             return asked(group)
@@ -101,47 +146,49 @@ class Course:
             peer = values.get(sides[0])
             peer = values.get(sides[1]) if peer is None else peer
         outer: FrameType | None = frame.f_back
-        for _ in range(_DEEPEST):
-            if outer is None:
-                return
-            name = outer.f_code.co_filename
+        while outer is not None:
+            code = outer.f_code
+            name = code.co_filename
             if name != file and not name.endswith(_LOGGER):
                 break
             outer = outer.f_back
         if outer is None:
             return
-        move = (op, peer, None if group is None else id(group), outer.f_code, outer.f_lineno)
+        move = (op, peer, None if group is None else id(group), id(code), outer.f_lineno)
         number = self._numbers.get(move)
         if number is None:
             if len(self._names) >= _MOST_MOVES:
                 return
-            number = self._numbers[move] = len(self._names)
-            at = f"{outer.f_code.co_name} ({os.path.basename(outer.f_code.co_filename)})"
-            named = "" if not isinstance(peer, int) else f"({sides[0] if sides else ''}={peer})"
-            self._names.append(f"{op}{named} in {at}:{outer.f_lineno}")
-        thread = threading.get_ident()
-        moves = self._moves.get(thread)
-        if moves is None:
-            moves = self._moves[thread] = deque(maxlen=_KEPT)
-        moves.append(number)
-        self._counts[thread] = self._counts.get(thread, 0) + 1
+            # No lock, which a fork might leave held: each of these steps is whole by itself.
+            number = self._numbers.setdefault(move, next(self._next))
+            named = f"({sides[0]}={peer})" if sides is not None and isinstance(peer, int) else ""
+            at = f"{code.co_name} ({os.path.basename(name)}):{outer.f_lineno}"
+            self._names[number] = f"{op}{named} in {at}"
+        ident = threading.get_ident()
+        thread = self._threads.get(ident)
+        if thread is None:
+            if len(self._threads) >= _MOST_THREADS:
+                return
+            thread = self._threads[ident] = _Thread()
+        thread.moves.append(number)
+        thread.count += 1
 
     @property
     def issued(self) -> int:
-        """How many calls all threads have issued."""
-        return sum(list(self._counts.values()))
+        """How many calls all threads have issued, as far as they were heard."""
+        return sum(thread.count for thread in list(self._threads.values()))
 
     def told(self) -> dict[str, Any] | None:
         """How the last calls of the main thread fit in with those before; None = nothing known.
 
         It is worked out once the thread has issued nothing more from one look to the next.
         """
-        main = threading.main_thread().ident or 0
-        count = self._counts.get(main, 0)
+        thread = self._threads.get(threading.main_thread().ident or 0)
+        count = 0 if thread is None else thread.count
         if count != self._seen:
             self._seen, self._told = count, None
-        elif count != self._fitted:
-            self._fitted, self._told = count, self._fit(list(self._moves[main]))
+        elif thread is not None and count != self._fitted:
+            self._fitted, self._told = count, self._fit(list(thread.moves))
         return self._told
 
     def _fit(self, moves: list[int]) -> dict[str, Any] | None:

@@ -119,3 +119,22 @@ def test_trouble_of_ours_is_no_trouble_of_the_call(
 
     monkeypatch.setattr(Course, "_note", fail)
     assert heard(dist, [lambda: dist.broadcast(torch.ones(1), src=0)]) is None
+
+
+def test_where_calls_come_all_the_time_nobody_listens_for_a_while(dist: ModuleType) -> None:
+    torch = pytest.importorskip("torch")
+    x, course, c10d = torch.ones(1), Course(), dist.distributed_c10d
+    plain = c10d._rank_not_in_group
+    course.listen(c10d)
+    course.pace(1.0)
+    heard_by = c10d._rank_not_in_group
+    assert heard_by is not plain
+    for _ in range(1_501):
+        dist.all_reduce(x)
+    course.pace(2.0)
+    assert (c10d._rank_not_in_group is plain, course.told()) == (True, None)
+    course.pace(61.0)
+    assert c10d._rank_not_in_group is plain
+    course.pace(62.0)
+    dist.all_reduce(x)
+    assert (c10d._rank_not_in_group is heard_by, course.issued) == (True, 1)

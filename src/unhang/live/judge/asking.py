@@ -95,10 +95,15 @@ def narrowed(claim: Claim, answer: DumpsReady) -> Claim:
 
 
 def _held_back(claim: Claim, asked: Question, now_s: float) -> Claim:
-    """Nobody is accused beside the one whom dumps that are on their way may single out."""
-    if not _is_vague(claim) or not asked.is_open(now_s):
+    """Nobody is accused beside the one whom dumps that are on their way may single out.
+
+    Whom only its habits single out is named, and the dumps are awaited all the same.
+    """
+    by_habit = claim.charge in AMONG and claim.move != ""
+    if not (by_habit or _is_vague(claim)) or not asked.is_open(now_s):
         return claim
-    most = Stage.WATCHED if asked.is_open(now_s, _NAME_S) else Stage.SUSPECTED
+    nameless = not by_habit and asked.is_open(now_s, _NAME_S)
+    most = Stage.WATCHED if nameless else Stage.SUSPECTED
     return replace(claim, stage=min(claim.stage, most, key=GRAVITY.__getitem__))
 
 
