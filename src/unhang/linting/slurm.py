@@ -8,7 +8,6 @@ GPU.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from unhang import lazy_re as re
