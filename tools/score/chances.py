@@ -1,21 +1,22 @@
-"""Counts signs over labelled jobs: how often each cause was the truth where a sign was there.
+"""Fits signs to labelled jobs, and counts how often each cause was the truth where one was there.
 
-What is counted is measured on jobs of sources that were left out of the counting, because jobs of
-one source resemble each other. The chances that the judge states are calibrated on those of them
+What is fitted is measured on jobs of sources that were left out of the fit, because jobs of one
+source resemble each other. The chances that the judge states are calibrated on those of them
 whose cause no rule shows: these are the jobs for which it states any.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from score import fitting
 from score.corpus import HEALTHY, UNDETERMINED
+from score.fitting import Example
 from score.marks import Mark
-from unhang.verdict.likely import Chances
+from unhang.verdict.chances import NOTHING_FAILED, Chances, write_chances
 
 _OWN_WEIGHT = 0.4
 """Of the project's scenarios: they show which signs a mechanism leaves, not how often it occurs."""
@@ -23,27 +24,40 @@ _LEAST_POOL = 8
 """Jobs that a step of the calibration is taken over."""
 _FIRST_CAUSE = 0.7
 """Share of the cause that a label names first; the others that go with it share the rest."""
+_PARTS = 10
+"""Of the sources: each is left out in turn."""
 
 
-def count(marks: Iterable[Mark]) -> Chances:
-    """Count causes and signs over failed jobs whose truth is known."""
-    causes: dict[str, float] = defaultdict(float)
+def fit(marks: Iterable[Mark]) -> Chances:
+    """Fit weights to jobs whose truth is known, and count the signs of those that failed."""
+    marks = list(marks)
+    found = fitting.fit([example for m in marks if (example := _example(m)) is not None])
     signs: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for m in marks:
         for cause, share in _truth(m).items():
-            causes[cause] += share
-            for sign in m.verdict.signs:
+            for sign in found.weights.keys() & set(m.verdict.signs):
                 signs[sign][cause] += share
-    return Chances(causes=causes, signs=signs)
+    return replace(found, signs={sign: _rounded(counts) for sign, counts in signs.items()})
+
+
+def _example(m: Mark) -> Example | None:
+    """A job to learn from; one that did not fail is of a class of its own."""
+    truth = _truth(m)
+    if m.case.healthy:
+        truth = {NOTHING_FAILED: _OWN_WEIGHT if m.case.corpus == "own" else 1.0}
+    if not truth:
+        return None
+    return Example(signs=m.verdict.signs, source=m.case.source, truth=truth)
 
 
 def honest(marks: Sequence[Mark]) -> list[Mark]:
-    """Marks whose likely causes were counted without the jobs of the same source.
+    """Marks whose likely causes were fitted without the jobs of the same source.
 
-    What the judge itself states of a job that was counted is too good. Chances are calibrated as
-    the judge's are.
+    What the judge itself states of a job that it was fitted to is too good. Chances are calibrated
+    as the judge's are.
     """
-    told, table = left_out(marks), Chances(causes={}, signs={}, calibration=calibrate(marks))
+    told = left_out(marks)
+    table = Chances(classes=(), base=(), weights={}, calibration=_calibrate(marks, told))
     found = []
     for m in marks:
         cause, raw = told.get((m.case.corpus, m.case.name), (None, 0.0))
@@ -56,23 +70,22 @@ def honest(marks: Sequence[Mark]) -> list[Mark]:
 
 
 def left_out(marks: Sequence[Mark]) -> dict[tuple[str, str], tuple[str, float]]:
-    """The likely cause of each external job, counted without the jobs of its source.
+    """The likely cause of each external job, fitted without the jobs of its source.
 
     Returns:
         By corpus and name: the cause, and its chance before calibration.
     """
-    sources: dict[tuple[str, str], list[Mark]] = defaultdict(list)
-    for m in marks:
-        sources[m.case.corpus, m.case.source].append(m)
+    sources = sorted({m.case.source for m in marks if m.case.corpus != "own"})
+    part = {source: number % _PARTS for number, source in enumerate(sources)}
     found = {}
-    for (corpus, _), own in sources.items():
-        if corpus == "own":
-            continue
-        inside = {id(m) for m in own}
-        chances = count(m for m in marks if id(m) not in inside)
-        for m in own:
-            if m.verdict.signs:
-                found[m.case.corpus, m.case.name] = chances.order(m.verdict.signs)[0]
+    for left in range(min(_PARTS, len(sources))):
+        inside = [m for m in marks if m.case.corpus != "own" and part[m.case.source] == left]
+        without = {id(m) for m in inside}
+        chances = fit(m for m in marks if id(m) not in without)
+        for m in inside:
+            ordered = chances.order(m.verdict.signs)
+            if ordered and m.verdict.signs:
+                found[m.case.corpus, m.case.name] = ordered[0]
     return found
 
 
@@ -84,7 +97,12 @@ def is_right(m: Mark, cause: str) -> bool | None:
 
 def calibrate(marks: Sequence[Mark]) -> tuple[tuple[float, float], ...]:
     """How often the first cause was right on jobs left out, by its chance before calibration."""
-    predictions = left_out(marks)
+    return _calibrate(marks, left_out(marks))
+
+
+def _calibrate(
+    marks: Sequence[Mark], predictions: Mapping[tuple[str, str], tuple[str, float]]
+) -> tuple[tuple[float, float], ...]:
     pairs = []
     for m in marks:
         told = predictions.get((m.case.corpus, m.case.name))
@@ -98,17 +116,15 @@ def calibrate(marks: Sequence[Mark]) -> tuple[tuple[float, float], ...]:
 
 def write(path: Path, marks: Sequence[Mark]) -> None:
     """Write the table of facts that the judge reads."""
-    chances = count(marks)
     jobs = sum(1 for m in marks if _truth(m))
-    data = {
-        "source": f"counted by `python -m score --chances` over {jobs} labelled failures; the"
-        f" project's own scenarios count {_OWN_WEIGHT:g} each, and a cause that a label names"
-        " beside the first counts a part",
-        "calibration": [[round(x, 3) for x in step] for step in calibrate(marks)],
-        "causes": _rounded(chances.causes),
-        "signs": {name: _rounded(chances.signs[name]) for name in sorted(chances.signs)},
-    }
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    good = sum(1 for m in marks if m.case.healthy)
+    source = (
+        f"fitted by `python -m score --chances` to {jobs} labelled failures and {good} jobs that"
+        f" did not fail; the project's own scenarios count {_OWN_WEIGHT:g} each, and a cause that a"
+        " label names beside the first counts a part"
+    )
+    steps = tuple((round(told, 3), round(right, 3)) for told, right in calibrate(marks))
+    path.write_text(write_chances(replace(fit(marks), calibration=steps), source), encoding="utf-8")
 
 
 def _truth(m: Mark) -> Mapping[str, float]:

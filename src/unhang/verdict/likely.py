@@ -1,19 +1,12 @@
 """From the signs of a job to its most probable cause, where nothing is proved.
 
-How much a sign says is counted, not typed in: `settings/data/chances.json` holds, for every sign,
-how often each cause was the truth in labelled jobs that show it (`python -m score --chances`
-writes it, and measures it on jobs of sources that were left out). Signs of one job go together, so
-each counts for less than it would alone, and the sum is calibrated on the jobs left out.
+How much a sign says is fitted to labelled jobs, not typed in (`chances`), and what it comes to is
+calibrated on jobs of sources that were left out of the fit.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from collections.abc import Mapping, Sequence
 
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
@@ -23,26 +16,21 @@ from unhang.model.finding import Collect, Finding
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
 from unhang.model.likely import CountedSign, Likely, Rival, Sign
+from unhang.verdict.chances import Chances, load_chances
 from unhang.verdict.culprits import OF_ONE_RANK
 from unhang.verdict.outlived import outlived
 from unhang.verdict.signs import shows_failure
 
-_DAMPING = 0.6
-"""Weight of a sign beside others; from 0.4 to 0.8 it matters little on jobs left out."""
-_UNSEEN = 2.0
-"""Jobs of average causes that are added to what was counted of a sign with a cause."""
-_FEWEST = 3.0
-"""A sign of fewer labelled jobs is an anecdote, and says nothing."""
-_HINT = 2.5
-"""What a weak finding of a rule adds for its cause, as a logarithm of odds."""
 _LEAST_CHANCE = 0.4
 """Of those stated at less, few are right; from here on more than half are, on jobs left out."""
 _LEAST_BY_WORDS = 0.5
 """Where no process is seen to wait or to end: words like these stand in the logs of good jobs."""
+_MOST_FINE = 0.2
+"""Chance that nothing failed above which no cause is named there."""
 _LEAST_TELLING = 0.05
 """A sign that adds less says nothing."""
-_COURSE = frozenset({"phase", "last phase"})
-"""Signs of the normal course: they tell causes apart, and show no failure."""
+_COURSE = frozenset({"phase", "last phase", "word"})
+"""Signs that any job shows: they tell causes apart, and show no failure."""
 _SHOW_FAILURE = frozenset({Role.ALARM, Role.FAULT, Role.END})
 _SHOWN, _RIVALS = 3, 2
 
@@ -69,75 +57,6 @@ _DECIDES = {
 """What decides about a cause; about the others, stacks of the ranks while they hang."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chances:
-    """What was counted over labelled jobs.
-
-    Attributes:
-        causes: jobs by cause.
-        signs: jobs by cause, for every sign.
-        calibration: pairs of the chance of the first cause as the signs add up, rising, and of how
-            often such a cause was right; between them the line is straight.
-    """
-
-    causes: Mapping[str, float]
-    signs: Mapping[str, Mapping[str, float]]
-    calibration: tuple[tuple[float, float], ...] = ()
-
-    def order(self, signs: Collection[str]) -> list[tuple[str, float]]:
-        """Causes with their chances, the likeliest first; that of the first is calibrated."""
-        jobs = sum(self.causes.values())
-        share = (jobs + len(self.causes) / 2) or 1.0
-        odds = {cause: math.log((n + 0.5) / share) for cause, n in self.causes.items()}
-        for sign in signs:
-            for cause in odds:
-                odds[cause] += self.weight(sign, cause)
-        most = max(odds.values(), default=0.0)
-        raw = {cause: math.exp(value - most) for cause, value in odds.items()}
-        total = sum(raw.values()) or 1.0
-        ordered = sorted(raw, key=lambda cause: (-raw[cause], cause))
-        chances = [raw[cause] / total for cause in ordered]
-        if not chances:
-            return []
-        first = self.calibrated(chances[0])
-        rest = (1 - first) / (1 - chances[0]) if chances[0] < 1 else 0.0
-        return list(zip(ordered, (first, *(c * rest for c in chances[1:])), strict=True))
-
-    def weight(self, sign: str, cause: str) -> float:
-        """What a sign adds for a cause, as a logarithm of odds; below 0 it speaks against it."""
-        if sign.startswith("hint: "):
-            return _HINT if sign == f"hint: {cause}" else 0.0
-        counted = self.signs.get(sign)
-        jobs = sum(self.causes.values())
-        if not counted or not jobs or sum(counted.values()) < _FEWEST:
-            return 0.0
-        usual = sum(counted.values()) / jobs
-        of_cause = self.causes.get(cause, 0.0)
-        with_cause = (counted.get(cause, 0.0) + _UNSEEN * usual) / (of_cause + _UNSEEN)
-        return _DAMPING * math.log(with_cause / usual)
-
-    def calibrated(self, chance: float) -> float:
-        """How often a first cause of such a chance was right."""
-        if not self.calibration:
-            return chance
-        before = (0.0, self.calibration[0][1])
-        for point in self.calibration:
-            if chance < point[0]:
-                share = (chance - before[0]) / (point[0] - before[0])
-                return before[1] + share * (point[1] - before[1])
-            before = point
-        return before[1]
-
-
-@cache
-def load_chances() -> Chances:
-    """What the package knows."""
-    text = files("unhang.settings").joinpath("data/chances.json").read_text("utf-8")
-    data = json.loads(text)
-    steps = tuple((float(told), float(right)) for told, right in data["calibration"])
-    return Chances(causes=data["causes"], signs=data["signs"], calibration=steps)
-
-
 def weigh(
     incident: Incident, diagnosis: Diagnosis, signs: Sequence[Sign], findings: Sequence[Finding]
 ) -> Likely | None:
@@ -158,13 +77,14 @@ def weigh(
     if outlived(incident, STATES_OF_WORK) or _only_words_before_work(incident):
         return None
     chances = load_chances()
-    ordered = chances.order([sign.name for sign in signs])
-    if not ordered:
+    names = [sign.name for sign in signs]
+    ordered = chances.order(names)
+    seen = incident.calls or incident.failures or incident.stances
+    if not ordered or (not seen and chances.of_no_failure(names) > _MOST_FINE):
         return None
     (first, chance), *others = ordered
     second = others[0][0] if others else first
     telling = _telling(chances, signs, first)
-    seen = incident.calls or incident.failures or incident.stances
     least = _LEAST_CHANCE if seen else _LEAST_BY_WORDS
     if chance < least or all(t.sign.kind in _COURSE for t in telling):
         return None
@@ -202,18 +122,25 @@ def _only_words_before_work(incident: Incident) -> bool:
 
 def _telling(chances: Chances, signs: Sequence[Sign], cause: str) -> tuple[CountedSign, ...]:
     """Signs that speak for a cause, the most telling first."""
-    weights = [(chances.weight(sign.name, cause), sign) for sign in signs]
-    found = sorted((w for w in weights if w[0] > _LEAST_TELLING), key=lambda w: -w[0])
-    return tuple(_counted(chances, sign, cause) for _, sign in found)
+    return _most(chances, signs, chances.said([s.name for s in signs], cause), cause)
 
 
 def _against(
     chances: Chances, signs: Sequence[Sign], cause: str, rival: str
 ) -> tuple[CountedSign, ...]:
     """Signs that speak for the next cause rather than for the first."""
-    gaps = [(chances.weight(s.name, rival) - chances.weight(s.name, cause), s) for s in signs]
-    found = sorted((g for g in gaps if g[0] > _LEAST_TELLING), key=lambda g: -g[0])
-    return tuple(_counted(chances, sign, cause) for _, sign in found)
+    names = [sign.name for sign in signs]
+    of_rival, of_cause = chances.said(names, rival), chances.said(names, cause)
+    gaps = {name: of_rival[name] - of_cause[name] for name in of_rival}
+    return _most(chances, signs, gaps, cause)
+
+
+def _most(
+    chances: Chances, signs: Sequence[Sign], said: Mapping[str, float], cause: str
+) -> tuple[CountedSign, ...]:
+    telling = [sign for sign in signs if said.get(sign.name, 0.0) > _LEAST_TELLING]
+    telling.sort(key=lambda sign: -said[sign.name])
+    return tuple(_counted(chances, sign, cause) for sign in telling)
 
 
 def _counted(chances: Chances, sign: Sign, cause: str) -> CountedSign:

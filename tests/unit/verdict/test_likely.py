@@ -1,7 +1,7 @@
 """The likely cause: counted signs, no verdict, and nothing where nothing failed."""
 
 import json
-from collections import Counter
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,14 +18,25 @@ from unhang.reporters import render
 from unhang.reporters.catalogue import LANGUAGES
 from unhang.reporters.shown_likely import shown_sign
 from unhang.reporters.style import Style
-from unhang.verdict.likely import Chances, load_chances, weigh
+from unhang.verdict.chances import (
+    NOTHING_FAILED,
+    Chances,
+    load_chances,
+    read_chances,
+    write_chances,
+)
+from unhang.verdict.likely import weigh
 from unhang.verdict.signs import read_signs
 
 CHANCES = Chances(
-    causes={"host_oom": 10, "desync": 10, "eval_slow": 10},
-    signs={
-        "end: killed": {"host_oom": 9, "desync": 1},
-        "op: allgather": {"desync": 8, "host_oom": 1, "eval_slow": 2},
+    classes=("desync", "eval_slow", "host_oom", NOTHING_FAILED),
+    base=(0.0, 0.0, 0.0, 0.0),
+    weights={
+        "end: killed": (-1.0, -1.0, 2.5, -0.5),
+        "op: allgather": (2.0, 0.5, -1.0, -1.5),
+        "word: memory": (-0.5, -0.5, 1.0, 0.0),
+        "word: fine": (0.0, 0.0, 0.0, 0.0),
+        "words: crash": (0.0, 0.0, 0.0, 3.0),
     },
 )
 KILLED = (
@@ -49,28 +60,35 @@ def test_a_sign_moves_chances_as_far_as_it_was_counted() -> None:
 
 def test_a_sign_that_was_never_counted_says_nothing() -> None:
     assert CHANCES.order(["end: unheard"]) == CHANCES.order([])
-    assert Chances(causes={}, signs={}).order(["end: killed"]) == []
+    assert CHANCES.said(["end: unheard"], "desync") == {}
+    assert Chances(classes=(), base=(), weights={}).order(["end: killed"]) == []
 
 
-def test_a_sign_of_one_or_two_jobs_says_nothing() -> None:
-    for jobs, says in ((1, False), (2, False), (3, True)):
-        rare = Chances(causes=CHANCES.causes, signs={"op: recv": {"eval_slow": jobs}})
-        assert (rare.order(["op: recv"]) != rare.order([])) is says
+def test_a_word_says_less_beside_many_others() -> None:
+    alone = CHANCES.said(["word: memory", "end: killed"], "host_oom")
+    beside = CHANCES.said(["word: memory", "word: fine", "end: killed"], "host_oom")
+    assert beside["word: memory"] < alone["word: memory"]
+    assert beside["end: killed"] == alone["end: killed"]
+
+
+def test_what_stands_in_good_logs_too_speaks_for_no_cause() -> None:
+    assert CHANCES.of_no_failure(["words: crash"]) > 0.5 > CHANCES.of_no_failure(["end: killed"])
+    assert NOTHING_FAILED not in dict(CHANCES.order(["words: crash"]))
+
+
+def test_chances_are_read_as_they_were_written() -> None:
+    counted = replace(CHANCES, signs={name: {"desync": 1.5} for name in CHANCES.weights})
+    assert read_chances(write_chances(counted, "labelled")) == counted
 
 
 def test_chances_add_up_and_calibration_keeps_the_order() -> None:
     steps = ((0.3, 0.2), (0.9, 0.6))
-    steep = Chances(causes=CHANCES.causes, signs=CHANCES.signs, calibration=steps)
+    steep = replace(CHANCES, calibration=steps)
     for chances in (CHANCES, steep):
         told = chances.order(["end: killed"])
         assert sum(chance for _, chance in told) == pytest.approx(1)
         assert told[0][0] == "host_oom"
     assert steep.order(["end: killed"])[0][1] < CHANCES.order(["end: killed"])[0][1]
-
-
-def test_a_weak_finding_speaks_for_its_own_cause_alone() -> None:
-    assert CHANCES.weight("hint: desync", "desync") > 0
-    assert CHANCES.weight("hint: desync", "host_oom") == 0
 
 
 def test_nothing_is_likely_where_nothing_failed() -> None:
@@ -133,13 +151,21 @@ def test_the_table_names_causes_and_its_source() -> None:
     data = json.loads(text)
     causes = {cause.value for cause in Cause}
     assert "labelled" in data["source"]
-    assert set(data["causes"]) <= causes
-    total: Counter[str] = Counter(data["causes"])
-    for counted in data["signs"].values():
-        assert set(counted) <= causes
-        assert all(n <= total[cause] + 0.02 for cause, n in counted.items())
+    assert set(data["classes"]) <= causes | {NOTHING_FAILED}
+    assert len(data["base"]) == len(data["classes"])
+    for sign in data["signs"].values():
+        assert set(sign["jobs"]) <= causes
+        assert len(sign["weights"]) == len(data["classes"])
 
 
 def test_signs_are_facts_of_the_job() -> None:
     names = {sign.name for sign in read_signs(incident(timeout(0, numel=1), ended(1, signal=9)))}
     assert {"op: allreduce", "call: one-gave-up", "signal: 9", "end: killed"} <= names
+
+
+def test_words_are_of_letters_and_not_of_paths() -> None:
+    line = replace(
+        timeout(0), source=replace(source(), text="/opt/run/x.py: OutOfMemoryError 0x7f")
+    )
+    words = {sign.value for sign in read_signs(incident(line)) if sign.kind == "word"}
+    assert words == {"out", "memory", "error"}
