@@ -86,6 +86,8 @@ def change_own_key(job: Job, fix: Fix) -> Job | None:
         return None
     known = {plain(k) for f in family_of(fix.framework) for k in f.knobs}
     known |= {plain(k) for f in family_of(fix.framework) for p in f.accepts for k in p.releases}
+    # What another program of the job compares with a framework's own key is that program's.
+    known |= {plain(v) for f in family_of(fix.framework) for v in f.mirrors.values()}
     said = [one for one in _said(job) if kind.means(one.key) and plain(one.key) not in known]
     chosen = _one(said, kind)
     if chosen is None:

@@ -162,3 +162,13 @@ def test_another_key_of_the_same_cure_is_changed_where_it_stands(tmp_path: Path)
     done = unhang.fix(path, verdict(asked))
     assert f"{rollout}.gpu_memory_utilization=0.64" in done.after
     assert done.written[0][1].title.key == "fix.smaller_batch.title.rollout"
+
+
+def test_a_key_of_the_trainer_is_not_the_job_s_own(tmp_path: Path) -> None:
+    asked = fix("deepspeed", "json", '{"train_micro_batch_size_per_gpu": 4}', "smaller_batch")
+    (path,) = write(tmp_path, a__sh="accelerate launch a.py --per_device_train_batch_size 4\n")
+    with pytest.raises(UsageError, match="DeepSpeed's JSON"):
+        unhang.fix(path, verdict(asked))
+    (path,) = write(tmp_path, b__yaml="data:\n  num_workers: 2\n")
+    with pytest.raises(UsageError, match="is already 2"):
+        unhang.fix(path, verdict(LOADERS))
