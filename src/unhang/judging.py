@@ -125,7 +125,7 @@ def _worked_beside(gathered: Gathered, incident: Incident) -> Iterator[Event]:
     if all(isinstance(event, KernelEvent) for event in told) and not incident.all(Progress):
         troubled = {event.source.artifact for event in told}
         for artifact in gathered.artifacts:
-            if artifact.name not in troubled:
+            if troubled and artifact.name not in troubled:
                 yield from gathered.work_in(artifact.name, 0)
                 yield from gathered.work_at_the_end(artifact.name, _AT_THE_END)
 

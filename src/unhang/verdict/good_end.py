@@ -11,12 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from unhang.assemble.job_outcome import counted_out
-from unhang.model.events import Event, Finished, Progress, PythonException
+from unhang.model.events import (
+    TROUBLE,
+    Event,
+    Finished,
+    Progress,
+    PythonException,
+    UnreadLine,
+)
 from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 
 _LAST_LINES = 200
+_NEAR = 1
+"""Lines beside one that tells of trouble which are of the same message."""
+_SAYS_NOTHING = (Finished, UnreadLine)
+"""What is asked about, and what nobody understood."""
 
 
 def is_of_all(
@@ -62,7 +73,7 @@ def _stands(
 ) -> bool:
     """Whether neither the text around the words nor a count below them speaks against them."""
     line = end.source.line or 0
-    known = {n for e in log if not isinstance(e, Finished) for n in _lines_of(e)}
+    known = {n for e in log if not isinstance(e, _SAYS_NOTHING) for n in _lines_of(e)}
     later = [e for e in log if (e.source.line or 0) > line and state_of_work(e) is not None]
     bars = [e for e in later if isinstance(e, Progress)]
     out = not bars or (bars[-1].total is not None and counted_out(bars))
@@ -73,8 +84,9 @@ def _stands(
 def _lines_of(event: Event) -> range:
     """The lines that an event was read from; a traceback stands above its last one."""
     line = event.source.line or 0
-    above = 2 * len(event.frames) + 2 if isinstance(event, PythonException) else 0
-    return range(line - above, line + 1)
+    near = _NEAR if event.role in TROUBLE else 0
+    above = 2 * len(event.frames) + 2 if isinstance(event, PythonException) else near
+    return range(line - above, line + near + 1)
 
 
 def _of_some(incident: Incident) -> bool:

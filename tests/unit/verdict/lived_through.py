@@ -92,9 +92,8 @@ TROUBLE: dict[str, Sequence[str]] = {
         "batch of 64 does not fit, using 32",
     ),
     "xid": (
-        "[ 8123.001] NVRM: Xid (PCI:0000:3b:00): 92, pid='<unknown>', name=<unknown>, High "
-        "single-bit "
-        "ECC error rate",
+        "[ 8123.001] NVRM: Xid (PCI:0000:3b:00): 48, pid='<unknown>', name=<unknown>, DBE (double "
+        "bit error) ECC Error",
     ),
     "killed": (
         "slurmstepd: error: Detected 1 oom_kill event in StepId=884213.extern. Some of the "

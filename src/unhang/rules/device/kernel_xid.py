@@ -3,7 +3,7 @@
 ## What it finds
 `NVRM: Xid` numbers that accuse the hardware (ECC, off the bus, NVLink, GSP, power), fatal `SXid` of
 an NVSwitch, uncorrected PCIe errors and thermal shutdowns; and Xid 13, 31 and 43, which accuse a
-kernel of the program. Errors that the GPU corrected (Xid 63 and 92) are a hint.
+kernel of the program. Errors that the GPU corrected (Xid 63 and 92) say nothing.
 
 ## Why it hangs
 A GPU that stops answering leaves its kernels unfinished; every collective with it waits. The
@@ -47,7 +47,6 @@ def check(incident: Incident) -> Iterator[Finding]:
     log = incident.all(KernelEvent)
     hardware = [k for k in log if xids.number(k) in xids.HARDWARE or _is_fatal_switch(k)]
     others = [k for k in log if k.problem in _OTHER_FAULTS]
-    others += (k for k in log if xids.number(k) in xids.CORRECTED)
     program = [k for k in log if xids.number(k) in xids.PROGRAM]
     if hardware:
         yield _finding(incident, hardware, Cause.GPU_HARDWARE, Strength.PROVES)

@@ -12,9 +12,6 @@ HARDWARE: dict[int, str] = {int(xid): text for xid, text in _DATA["hardware"].it
 PROGRAM: dict[int, str] = {int(xid): text for xid, text in _DATA["program"].items()}
 """A kernel of the program did what it must not; rarely a failing GPU looks the same."""
 
-CORRECTED: dict[int, str] = {int(xid): text for xid, text in _DATA["corrected"].items()}
-"""The GPU corrected an error; nothing failed by it."""
-
 LINKS = frozenset(_DATA["links"])
 """Errors of a link also appear when the process on its other side is killed."""
 
@@ -31,5 +28,5 @@ def meaning(event: KernelEvent) -> str:
     code = number(event)
     if code is None:
         return f"{event.problem.value}: {event.detail}"[:160]
-    known = HARDWARE.get(code) or PROGRAM.get(code) or CORRECTED.get(code)
+    known = HARDWARE.get(code) or PROGRAM.get(code)
     return f"Xid {code}" if known is None else f"Xid {code}, {known}"
