@@ -20,7 +20,8 @@ CASES = sorted((ROOT / "tests" / "cases").glob("*/input"))
 DEMO = ROOT / "tests" / "cases" / "demo" / "input"
 PSEUDONYM = re.compile(r"\s*\b(?:node|host|user)-$")
 """Of a name in a quoted line: digits follow it."""
-CHANGED = re.compile(r"^[+-].*$", re.MULTILINE)
+CHANGED = re.compile(r"^[+-].*$|^    from \S+ import .*$", re.MULTILINE)
+"""Lines of a difference, and imports of a patch to be put in place by hand."""
 EACH = 1 if os.environ.get("UNHANG_ALL_CASES") else 30
 JOB = {
     "train.yaml": "output_dir: x\nper_device_train_batch_size: 8\nddp_timeout: 1800\n",

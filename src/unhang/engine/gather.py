@@ -82,7 +82,7 @@ class Gathered:
         length = self.lengths.get(name)
         return () if length is None else self.work_in(name, max(0, length.newlines - lines))
 
-    def bears_out(self, end: Finished, known: Collection[int]) -> bool:
+    def bears_out(self, end: Finished, known: Collection[int], begins: int) -> bool:
         """Whether the text around the words of a good end says nothing else, if it can be read."""
         name, line = end.source.artifact, end.source.line
         found = self._log(name)
@@ -94,7 +94,7 @@ class Gathered:
             return True
         if len({state_of_work(s) for s in self.work_in(name, line)}) >= STATES_OF_WORK:
             return False
-        return part is None or bears_out(part, line, known, whole_job=end.whole_job)
+        return part is None or bears_out(part, line, known, begins, whole_job=end.whole_job)
 
     def introduced_in(self, name: str, first: int, last: int) -> Introduced | None:
         """Whether somebody introduces what an artifact tells between two lines."""

@@ -39,13 +39,16 @@ _GIVEN_UP = 2
 """Weight of a line that says more than that something went wrong."""
 
 
-def bears_out(around: Around, line: int, known: Collection[int], *, whole_job: bool) -> bool:
+def bears_out(
+    around: Around, line: int, known: Collection[int], begins: int, *, whole_job: bool
+) -> bool:
     """Whether the text around the words of a good end says nothing else.
 
     Args:
         around: what stands before the end of their line, and after it.
         line: its number.
         known: numbers of lines that were understood, and judged with the rest.
+        begins: the line at which its attempt begins.
         whole_job: they speak for the whole job, so that trouble above them was outlived.
     """
     below = around.after.split(b"\n", _MOST_BELOW)
@@ -58,7 +61,8 @@ def bears_out(around: Around, line: int, known: Collection[int], *, whole_job: b
         last = text
     if _BEGINS.match(last):
         return False
-    return whole_job or not _gave_up_before(around.before.split(b"\n")[-_MOST_ABOVE:-2])
+    above = min(_MOST_ABOVE, line - begins + 2)
+    return whole_job or not _gave_up_before(around.before.split(b"\n")[-above:-2])
 
 
 def _messages(lines: list[bytes], above: int, known: Collection[int]) -> Iterator[tuple[str, bool]]:

@@ -64,7 +64,7 @@ _FENCE = re.compile(r"\s*(?P<sign>`{3}|~{3}(?![~^])|<{3}|>{3}|\{{3}|\}{3}|[\"']{
 _OPENS = re.compile(r"""(?:^|[\s,;:=(\[])(?P<sign>["'`“«„「])(?=[^\s"'`,;.)])""")
 _CLOSING = str.maketrans("“«„「", "”»“」")
 _MIRRORED = str.maketrans("<{", ">}")
-_INDENTED = re.compile(r" {2,}(?!what\(\):|\w+ +: |\W|\d{1,3}%)")
+_INDENTED = re.compile(r" {2,}(?!what\(\):|\w+ +: |[\w ]+: {2,}|\W|\d{1,3}%)")
 """But for what runtimes indent themselves: rows of a table, bars, what C++ has caught."""
 _DIGITS = re.compile(r"\d+")
 
@@ -208,7 +208,7 @@ def _is_labelled(earlier: Sequence[str], above: str, later: Sequence[str]) -> bo
         differ = _DIGITS.sub("0", below) != _DIGITS.sub("0", above)
         return differ and len(rest) <= _MOST_BELOW and all(map(_is_plain, rest))
     alike = (
-        one.re is other.re is _LABEL
+        one.re == other.re == _LABEL
         and one["before"] + one["after"] == other["before"] + other["after"]
     )
     names = {_DIGITS.sub("", label["name"]) for label in (one, other)} if alike else ()

@@ -33,7 +33,7 @@ _SAYS_NOTHING = (Finished, UnreadLine)
 def is_of_all(
     incident: Incident,
     names: Iterable[str],
-    bears_out: Callable[[Finished, Collection[int]], bool],
+    bears_out: Callable[[Finished, Collection[int], int], bool],
     work_at_the_end: Callable[[str, int], Sequence[Event]],
 ) -> bool:
     """Say whether all of the job that the files show came to a good end.
@@ -42,7 +42,7 @@ def is_of_all(
         incident: that is told to have ended well.
         names: of the artifacts of the job.
         bears_out: whether the text around such words bears them out; takes the lines around it
-            that were understood, too.
+            that were understood, and the line at which its attempt begins, too.
         work_at_the_end: what work the last lines of an artifact count, in any words; takes its
             name and how many lines.
     """
@@ -51,7 +51,12 @@ def is_of_all(
         logs.setdefault(event.source.artifact, []).append(event)
     ends = {event.source.artifact: event for event in incident.all(Finished)}
     told = [ends[name] for name in sorted(ends)]
-    if not told or not all(_stands(end, logs[end.source.artifact], bears_out) for end in told):
+    later = incident.incarnation > 0  # what stands above its first event is of another attempt
+    for end in told:
+        log = logs[end.source.artifact]
+        if not _stands(end, log, bears_out, min(e.source.line or 0 for e in log) if later else 0):
+            return False
+    if not told:
         return False
     if _of_some(incident) or _left_behind(incident.all(Progress)):
         return False
@@ -69,7 +74,10 @@ def is_of_all(
 
 
 def _stands(
-    end: Finished, log: Sequence[Event], bears_out: Callable[[Finished, Collection[int]], bool]
+    end: Finished,
+    log: Sequence[Event],
+    bears_out: Callable[[Finished, Collection[int], int], bool],
+    begins: int,
 ) -> bool:
     """Whether neither the text around the words nor a count below them speaks against them."""
     line = end.source.line or 0
@@ -78,7 +86,7 @@ def _stands(
     bars = [e for e in later if isinstance(e, Progress)]
     out = not bars or (bars[-1].total is not None and counted_out(bars))
     trains = {state_of_work(e) for e in later} - {state_of_work(e) for e in bars}
-    return out and len(trains) < STATES_OF_WORK and bears_out(end, known)
+    return out and len(trains) < STATES_OF_WORK and bears_out(end, known, begins)
 
 
 def _lines_of(event: Event) -> range:

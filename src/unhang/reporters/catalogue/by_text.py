@@ -20,6 +20,8 @@ from unhang.reporters.catalogue import LANGUAGES
 from unhang.reporters.printable import one_line
 
 _COMMENT = re.compile(r"""((?:.*\s)?)(?:# |\"{3})(\S.*?)(?:\"{3})?""")
+_BY_HAND = " By hand:\n"
+"""The patch after it is shown as it is, but for its comments."""
 _LONGEST, _DEEPEST = 20_000, 4
 
 
@@ -28,7 +30,12 @@ def translated(text: str, language: str) -> str:
 
     What a sentence holds may be a sentence again, or several with semicolons between them.
     """
-    return text if language == "en" or len(text) > _LONGEST else _translated(text, language, 0)
+    if language == "en" or len(text) > _LONGEST:
+        return text
+    said, colon, patch = text.partition(_BY_HAND)
+    if not colon:
+        return _translated(text, language, 0)
+    return f"{_translated(said + colon.rstrip(), language, 0)}\n{translated_patch(patch, language)}"
 
 
 def told(problem: Problem, language: str) -> str:
