@@ -33,6 +33,13 @@ _HOST_END = re.compile(r"(?:^|-)([a-z]+-\d+)$")
 _WORD = re.compile(r"\d+(?:\.\d+){3}(?![\w-])|[\w-]+")
 """What may be the name or the address of a host."""
 _STREAMS = frozenset(("out", "err", "stdout", "stderr", "error", "errors", "output", "log", "txt"))
+_MEMBER = re.compile(
+    r"(?<![a-z0-9])(?:rank|node|worker|master|launcher|chief|leader|head|replica|host|pod|proc|task"
+    r"|[nrpw])s?[-_.]?\d{1,5}(?![a-z0-9])"
+)
+"""What names a member of a job: its number says which, not of which job."""
+_EARLIER = frozenset(("prev", "previous"))
+"""What `kubectl logs --previous` is kept under: an earlier start of the same member."""
 _LONG_NUMBER = 4
 _LONG_LOOP = 100
 _MOST_SERIES = 2_000
@@ -241,11 +248,14 @@ def _words(file: GivenFile) -> Iterator[tuple[object, ...]]:
     yield "series", series_of(file.name)
     yield "turned", TURNED.sub("", file.name)
     folder, _, last = file.name.rpartition("/")
+    kin = _MEMBER.sub("", last.lower())
+    if kin != last.lower():  # `master-0.log` beside `worker-0.log`, `n2_rank1` beside `n3_rank2`
+        yield "members", folder, frozenset(re.findall(r"[a-z0-9]+", kin)) - _STREAMS - _EARLIER
     if folder.rpartition("/")[2].isdigit():
         yield "folder", folder  # of one rank: `attempt_0/3/stdout.log`
     parts = frozenset(part for part in re.split(r"[^a-z0-9]+", last.lower()) if part)
     if parts & _STREAMS:
-        yield "streams", folder, parts - _STREAMS
+        yield "streams", folder, parts - _STREAMS - _EARLIER
     for part in parts:
         if len(part) >= _LONG_NUMBER and part.isdigit():
             yield "number", folder, part  # `slurm-4711.err`

@@ -38,6 +38,15 @@ def test_the_cluster_names_who_was_stopped(tmp_path: Path) -> None:
     assert not found.problems
 
 
+def test_names_of_members_tie_whatever_they_count(tmp_path: Path) -> None:
+    found = unhang.diagnose(folder(tmp_path, other=750))
+    assert found.cause is Cause.EXTERNAL_STOP
+    assert not found.problems
+
+
 def test_another_loop_is_another_job(tmp_path: Path) -> None:
-    told = unhang.diagnose(folder(tmp_path, other=750)).problems
-    assert len(told) == 2
+    folder(tmp_path, other=750)
+    (tmp_path / "worker-0.log").rename(tmp_path / "sweep.log")
+    found = unhang.diagnose(tmp_path)
+    assert found.cause is not Cause.EXTERNAL_STOP
+    assert [Path(p.artifact).name for p in found.problems] == ["pods.txt"]
