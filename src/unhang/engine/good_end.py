@@ -13,9 +13,9 @@ that are zero look like errors.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
+from unhang import lazy_re as re
 from unhang.engine.rereading import Around
 from unhang.model.forms import named
 from unhang.parsers.unread_lines import weigh_text

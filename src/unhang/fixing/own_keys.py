@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from unhang import lazy_re as re
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import python as python_editor

@@ -7,10 +7,10 @@ has its default changed; one that is set twice, or that says more than this, is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.fixing.shell_words import Command
 
 _NAME = r"[A-Za-z_]\w*"

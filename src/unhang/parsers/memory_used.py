@@ -12,9 +12,9 @@ Traps: a GPU has memory too, and a process has its share; swap and caches are no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, HostMemoryUsed
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
