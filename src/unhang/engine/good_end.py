@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from unhang import lazy_re as re
-from unhang.engine.rereading import Around
+from unhang.engine.rereading import Around, text_of
 from unhang.model.forms import named
 from unhang.parsers.unread_lines import weigh_text
-from unhang.sources.clean import clean
 from unhang.sources.context import is_work
 from unhang.sources.peel import peel
 
@@ -39,13 +38,16 @@ _GIVEN_UP = 2
 """Weight of a line that says more than that something went wrong."""
 
 
-def bears_out(around: Around, line: int, known: Collection[int], *, whole_job: bool) -> bool:
+def bears_out(
+    around: Around, line: int, known: Collection[int], *, begun: int = 0, whole_job: bool
+) -> bool:
     """Whether the text around the words of a good end says nothing else.
 
     Args:
         around: what stands before the end of their line, and after it.
         line: its number.
         known: numbers of lines that were understood, and judged with the rest.
+        begun: the line at which this run began: what stands above it ended another one.
         whole_job: they speak for the whole job, so that trouble above them was outlived.
     """
     below = around.after.split(b"\n", _MOST_BELOW)
@@ -58,14 +60,16 @@ def bears_out(around: Around, line: int, known: Collection[int], *, whole_job: b
         last = text
     if _BEGINS.match(last):
         return False
-    return whole_job or not _gave_up_before(around.before.split(b"\n")[-_MOST_ABOVE:-2])
+    above = around.before.split(b"\n")[:-2]  # without the line itself, and what its end leaves
+    own = min(_MOST_ABOVE, line - 1 - begun)
+    return whole_job or own <= 0 or not _gave_up_before(above[-own:])
 
 
 def _messages(lines: list[bytes], above: int, known: Collection[int]) -> Iterator[tuple[str, bool]]:
     """What the lines say, and whether at the level of an error, without what is torn down."""
     ignored = False
     for number, raw in enumerate(lines, above + 1):
-        text = clean(raw[:_LONGEST].decode("utf-8", "replace"))
+        text = text_of(raw, _LONGEST)
         if ignored:  # its traceback, and the last line of that
             ignored = _FRAME.match(text) is not None
             continue
@@ -81,7 +85,7 @@ def _messages(lines: list[bytes], above: int, known: Collection[int]) -> Iterato
 def _gave_up_before(lines: list[bytes]) -> bool:
     """Whether something gave up between the last work and the words of the end."""
     for raw in reversed(lines):
-        text = clean(raw[:_LONGEST].decode("utf-8", "replace"))
+        text = text_of(raw, _LONGEST)
         if is_work(text):
             return False
         if weigh_text(text, severe=False) >= _GIVEN_UP or _BROKEN_OFF.search(text):

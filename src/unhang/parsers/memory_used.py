@@ -60,9 +60,11 @@ class MemoryUsedParser(LineParser, name="memory-used", sampled=True):
 
 
 def _share(said: str) -> float | None:
+    """How much of the memory is in use, from a share or from two sizes."""
     percent = _PERCENT.search(said)
     if percent is not None:
         return float(percent["percent"]) / 100
     parts = _OF.search(said)
-    whole = 0.0 if parts is None else float(parts["all"])
-    return None if parts is None or whole <= 0 else float(parts["used"]) / whole
+    if parts is None or float(parts["all"]) == 0:
+        return None
+    return float(parts["used"]) / float(parts["all"])

@@ -77,7 +77,9 @@ def _of_the_dead(incident: Incident, culprits: Ranks) -> Iterator[Collect]:
     if any(e.reporter is Reporter.RAY for e in incident.all(ProcessEnded)) or _by_ray(incident):
         yield _collect("ray_logs")
     if not any(f.manner is Manner.KILLED for f in incident.failures):
-        yield _collect("host_kernel_log", ranks=culprits) if culprits else _collect("dead_kernel_log")
+        yield (
+            _collect("host_kernel_log", ranks=culprits) if culprits else _collect("dead_kernel_log")
+        )
     if any(f.manner is Manner.CRASHED for f in incident.failures):
         yield _collect("core_dump")
 
