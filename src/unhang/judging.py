@@ -120,6 +120,10 @@ def _worked_on(gathered: Gathered, incident: Incident) -> list[Event]:
     return [*counted, *_worked_beside(gathered, incident)]
 
 
+_LAST_LINES = 200
+"""Of a log, which show whether it ends at work."""
+
+
 def _worked_beside(gathered: Gathered, incident: Incident) -> Iterator[Event]:
     """The work of logs that tell of no trouble, where nothing but a kernel's log tells of any."""
     told = [e for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished)]
@@ -130,7 +134,7 @@ def _worked_beside(gathered: Gathered, incident: Incident) -> Iterator[Event]:
     for artifact in gathered.artifacts:
         if artifact.name not in troubled:
             yield from gathered.work_in(artifact.name, 0)
-            yield from gathered.work_at_the_end(artifact.name)
+            yield from gathered.work_at_the_end(artifact.name, _LAST_LINES)
 
 
 def _judged(

@@ -31,9 +31,6 @@ from unhang.sources.scan import MUCH
 
 __all__ = ["WANTED", "Gathered", "Progress", "gather", "read_artifact"]
 
-_LAST_LINES = 200
-"""Of a log, which show whether it ends at work."""
-
 Progress = Callable[[int, int], None]
 """Is told the bytes that have been read and the bytes that there are, as far as is known."""
 
@@ -80,12 +77,12 @@ class Gathered:
             return ()
         return (*work_in(found, after, part.after), *habits_kept(found, after, part))
 
-    def work_at_the_end(self, name: str) -> Sequence[Event]:
+    def work_at_the_end(self, name: str, lines: int) -> Sequence[Event]:
         """The work that the last lines of an artifact show in any words, if it can be read."""
         length = self.lengths.get(name)
-        return () if length is None else self.work_in(name, max(0, length.newlines - _LAST_LINES))
+        return () if length is None else self.work_in(name, max(0, length.newlines - lines))
 
-    def bears_out(self, end: Finished, known: Collection[int], begun: int) -> bool:
+    def bears_out(self, end: Finished, known: Collection[int], begins: int) -> bool:
         """Whether the text around the words of a good end says nothing else, if it can be read."""
         name, line = end.source.artifact, end.source.line
         found = self._log(name)
@@ -97,7 +94,7 @@ class Gathered:
             return True
         if len({state_of_work(s) for s in self.work_in(name, line)}) >= STATES_OF_WORK:
             return False
-        return part is None or bears_out(part, line, known, begun=begun, whole_job=end.whole_job)
+        return part is None or bears_out(part, line, known, begins, whole_job=end.whole_job)
 
     def introduced_in(self, name: str, first: int, last: int) -> Introduced | None:
         """Whether somebody introduces what an artifact tells between two lines."""

@@ -13,9 +13,9 @@ that are zero look like errors.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
-from unhang import lazy_re as re
 from unhang.engine.rereading import Around, text_of
 from unhang.model.forms import named
 from unhang.parsers.unread_lines import weigh_text
@@ -39,7 +39,7 @@ _GIVEN_UP = 2
 
 
 def bears_out(
-    around: Around, line: int, known: Collection[int], *, begun: int = 0, whole_job: bool
+    around: Around, line: int, known: Collection[int], begins: int, *, whole_job: bool
 ) -> bool:
     """Whether the text around the words of a good end says nothing else.
 
@@ -47,7 +47,7 @@ def bears_out(
         around: what stands before the end of their line, and after it.
         line: its number.
         known: numbers of lines that were understood, and judged with the rest.
-        begun: the line at which this run began: what stands above it ended another one.
+        begins: the line at which its attempt begins.
         whole_job: they speak for the whole job, so that trouble above them was outlived.
     """
     below = around.after.split(b"\n", _MOST_BELOW)
@@ -60,9 +60,8 @@ def bears_out(
         last = text
     if _BEGINS.match(last):
         return False
-    above = around.before.split(b"\n")[:-2]  # without the line itself, and what its end leaves
-    own = min(_MOST_ABOVE, line - 1 - begun)
-    return whole_job or own <= 0 or not _gave_up_before(above[-own:])
+    above = min(_MOST_ABOVE, line - begins + 2)
+    return whole_job or not _gave_up_before(around.before.split(b"\n")[-above:-2])
 
 
 def _messages(lines: list[bytes], above: int, known: Collection[int]) -> Iterator[tuple[str, bool]]:

@@ -17,14 +17,13 @@ from unhang.model.events import (
     Finished,
     Progress,
     PythonException,
-    Restarted,
     UnreadLine,
 )
 from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident
 
-BearsOut = Callable[[Finished, Collection[int], int], bool]
+_LAST_LINES = 200
 _NEAR = 1
 """Lines beside one that tells of trouble which are of the same message."""
 _SAYS_NOTHING = (Finished, UnreadLine)
@@ -34,8 +33,8 @@ _SAYS_NOTHING = (Finished, UnreadLine)
 def is_of_all(
     incident: Incident,
     names: Iterable[str],
-    bears_out: BearsOut,
-    work_at_the_end: Callable[[str], Sequence[Event]],
+    bears_out: Callable[[Finished, Collection[int], int], bool],
+    work_at_the_end: Callable[[str, int], Sequence[Event]],
 ) -> bool:
     """Say whether all of the job that the files show came to a good end.
 
@@ -43,16 +42,21 @@ def is_of_all(
         incident: that is told to have ended well.
         names: of the artifacts of the job.
         bears_out: whether the text around such words bears them out; takes the lines around it
-            that were understood, too, and the one at which this run began.
+            that were understood, and the line at which its attempt begins, too.
         work_at_the_end: what work the last lines of an artifact count, in any words; takes its
-            name.
+            name and how many lines.
     """
     logs: dict[str, list[Event]] = {}
     for event in incident.events:
         logs.setdefault(event.source.artifact, []).append(event)
     ends = {event.source.artifact: event for event in incident.all(Finished)}
     told = [ends[name] for name in sorted(ends)]
-    if not told or not all(_stands(end, logs[end.source.artifact], bears_out) for end in told):
+    later = incident.incarnation > 0  # what stands above its first event is of another attempt
+    for end in told:
+        log = logs[end.source.artifact]
+        if not _stands(end, log, bears_out, min(e.source.line or 0 for e in log) if later else 0):
+            return False
+    if not told:
         return False
     if _of_some(incident) or _left_behind(incident.all(Progress)):
         return False
@@ -61,7 +65,7 @@ def is_of_all(
     worked = False
     for name in names:
         parsed = [e for e in logs.get(name, ()) if state_of_work(e) is not None]
-        work = [*parsed, *(work_at_the_end(name) if len(parsed) < 2 else ())]
+        work = [*parsed, *(work_at_the_end(name, _LAST_LINES) if len(parsed) < 2 else ())]
         shows = len({state_of_work(e) for e in work}) >= STATES_OF_WORK
         worked |= shows
         if shows and name not in ends and not _came_to_its_end(work, incident):
@@ -69,17 +73,20 @@ def is_of_all(
     return worked or not all(end.last_words for end in told)
 
 
-def _stands(end: Finished, log: Sequence[Event], bears_out: BearsOut) -> bool:
+def _stands(
+    end: Finished,
+    log: Sequence[Event],
+    bears_out: Callable[[Finished, Collection[int], int], bool],
+    begins: int,
+) -> bool:
     """Whether neither the text around the words nor a count below them speaks against them."""
     line = end.source.line or 0
-    starts = (e.source.line or 0 for e in log if isinstance(e, Restarted))
-    begun = max((start for start in starts if start < line), default=0)
     known = {n for e in log if not isinstance(e, _SAYS_NOTHING) for n in _lines_of(e)}
     later = [e for e in log if (e.source.line or 0) > line and state_of_work(e) is not None]
     bars = [e for e in later if isinstance(e, Progress)]
     out = not bars or (bars[-1].total is not None and counted_out(bars))
-    steps = {state_of_work(e) for e in later} - {state_of_work(e) for e in bars}
-    return out and len(steps) < STATES_OF_WORK and bears_out(end, known, begun)
+    trains = {state_of_work(e) for e in later} - {state_of_work(e) for e in bars}
+    return out and len(trains) < STATES_OF_WORK and bears_out(end, known, begins)
 
 
 def _lines_of(event: Event) -> range:
