@@ -113,24 +113,28 @@ def _worked_on(gathered: Gathered, incident: Incident) -> list[Event]:
     for artifact, line in last.items():
         states = gathered.work_in(artifact, line)
         counted += states if len({state_of_work(s) for s in states}) >= STATES_OF_WORK else ()
-        if first[artifact] < line and incident.all(ProcessEnded) == ():
+        if first[artifact] < line and not incident.all(ProcessEnded):
+            # Nobody is told to have died: work between troubles shows that the first was outlived.
             between = gathered.work_in(artifact, first[artifact])
             counted += (s for s in between if (s.source.line or 0) <= line)
     return [*counted, *_worked_beside(gathered, incident)]
 
 
+_LAST_LINES = 200
+"""Of a log, which show whether it ends at work."""
+
+
 def _worked_beside(gathered: Gathered, incident: Incident) -> Iterator[Event]:
     """The work of logs that tell of no trouble, where nothing but a kernel's log tells of any."""
     told = [e for e in incident.events if e.role in TROUBLE and not isinstance(e, Finished)]
-    if all(isinstance(event, KernelEvent) for event in told) and not incident.all(Progress):
-        troubled = {event.source.artifact for event in told}
-        for artifact in gathered.artifacts:
-            if troubled and artifact.name not in troubled:
-                yield from gathered.work_in(artifact.name, 0)
-                yield from gathered.work_at_the_end(artifact.name, _AT_THE_END)
-
-
-_AT_THE_END = 200
+    of_kernel = len(told) > 0 and all(isinstance(event, KernelEvent) for event in told)
+    if not of_kernel or incident.all(Progress):
+        return
+    troubled = {event.source.artifact for event in told}
+    for artifact in gathered.artifacts:
+        if artifact.name not in troubled:
+            yield from gathered.work_in(artifact.name, 0)
+            yield from gathered.work_at_the_end(artifact.name, _LAST_LINES)
 
 
 def _judged(

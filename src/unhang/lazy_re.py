@@ -66,13 +66,16 @@ class _Lazy(Generic[AnyStr]):
 
     def __eq__(self, other: object) -> bool:
         """Also to the pattern itself, which a match names: `match.re == PATTERN`."""
-        return isinstance(other, (_Lazy, Pattern)) and self._told == (other.pattern, other.flags)
+        return isinstance(other, (_Lazy, Pattern)) and self._both == (
+            other.pattern,
+            other.flags,
+        )
 
     def __hash__(self) -> int:
-        return hash(self._told)
+        return hash(self._both)
 
     @property
-    def _told(self) -> tuple[object, ...]:
+    def _both(self) -> tuple[object, ...]:
         return self.pattern, self.flags
 
     def __reduce__(self) -> tuple[Any, ...]:

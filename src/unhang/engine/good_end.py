@@ -16,10 +16,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from unhang.engine.rereading import Around
+from unhang.engine.rereading import Around, text_of
 from unhang.model.forms import named
 from unhang.parsers.unread_lines import weigh_text
-from unhang.sources.clean import clean
 from unhang.sources.context import is_work
 from unhang.sources.peel import peel
 
@@ -69,7 +68,7 @@ def _messages(lines: list[bytes], above: int, known: Collection[int]) -> Iterato
     """What the lines say, and whether at the level of an error, without what is torn down."""
     ignored = False
     for number, raw in enumerate(lines, above + 1):
-        text = clean(raw[:_LONGEST].decode("utf-8", "replace"))
+        text = text_of(raw, _LONGEST)
         if ignored:  # its traceback, and the last line of that
             ignored = _FRAME.match(text) is not None
             continue
@@ -85,7 +84,7 @@ def _messages(lines: list[bytes], above: int, known: Collection[int]) -> Iterato
 def _gave_up_before(lines: list[bytes]) -> bool:
     """Whether something gave up between the last work and the words of the end."""
     for raw in reversed(lines):
-        text = clean(raw[:_LONGEST].decode("utf-8", "replace"))
+        text = text_of(raw, _LONGEST)
         if is_work(text):
             return False
         if weigh_text(text, severe=False) >= _GIVEN_UP or _BROKEN_OFF.search(text):

@@ -27,11 +27,10 @@ from collections.abc import Iterable, Sequence
 from itertools import dropwhile, islice, takewhile
 
 from unhang import lazy_re as re
-from unhang.engine.rereading import lines_of
+from unhang.engine.rereading import lines_of, text_of
 from unhang.model.events.lifecycle import STATES_OF_WORK
 from unhang.model.incident import Introduced
 from unhang.sources.artifact import Artifact
-from unhang.sources.clean import clean
 from unhang.sources.context import is_work
 from unhang.sources.peel import peel
 from unhang.sources.showing import TELLS, begins, is_calm
@@ -201,7 +200,7 @@ def _is_labelled(earlier: Sequence[str], above: str, later: Sequence[str]) -> bo
     """
     below = next(dropwhile(_is_of_trouble, later), "")
     one, other = _head(above), _head(below)
-    if one is None or other is None or _lines_of(earlier, one[0]) != 1:
+    if one is None or other is None or _how_many(earlier, one[0]) != 1:
         return False
     if one[0] == other[0]:
         rest = list(islice(dropwhile(_is_of_trouble, later), _MOST_BELOW + 1))
@@ -212,19 +211,20 @@ def _is_labelled(earlier: Sequence[str], above: str, later: Sequence[str]) -> bo
         and one["before"] + one["after"] == other["before"] + other["after"]
     )
     names = {_DIGITS.sub("", label["name"]) for label in (one, other)} if alike else ()
-    return len(names) > 1 and _lines_of(earlier, other[0]) == 0
+    return len(names) > 1 and _how_many(earlier, other[0]) == 0
 
 
 def _head(line: str) -> re.Match[str] | None:
     return _VOICE.match(line) or _LABEL.match(line)
 
 
-def _lines_of(lines: Sequence[str], head: str) -> int:
+def _how_many(lines: Sequence[str], head: str) -> int:
+    """How many lines begin like that."""
     return sum(line.startswith(head) for line in lines)
 
 
 def _texts(lines: Iterable[bytes]) -> list[str]:
-    return [clean(line[:_LONGEST].decode("utf-8", "replace")) for line in lines]
+    return [text_of(line, _LONGEST) for line in lines]
 
 
 def _is_of_trouble(line: str) -> bool:

@@ -11,6 +11,7 @@ from typing import IO, NamedTuple
 
 from unhang.sources.artifact import Artifact
 from unhang.sources.buffer import Length
+from unhang.sources.clean import clean
 
 LARGEST = 64 << 20
 """Bytes that are read once more, most of them only to count lines."""
@@ -102,6 +103,11 @@ def _end_from_behind(stream: IO[bytes], line: int, length: Length) -> int | None
         left -= found
         high, size = low, min(2 * size, 4 << 20)
     return None
+
+
+def text_of(line: bytes, longest: int) -> str:
+    """The first signs of a line as parsers see them."""
+    return clean(line[:longest].decode("utf-8", "replace"))
 
 
 def lines_of(stream: IO[bytes], longest: int) -> Iterator[bytes]:

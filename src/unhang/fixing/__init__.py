@@ -86,7 +86,7 @@ def _asked(job: Job, fixes: Sequence[Fix], numbers: Sequence[int]) -> Rewrite:
         except Refusal as refusal:
             raise UsageError(_by_hand(job, number, fix, str(refusal))) from refusal
         written.append((number, fix))
-    return Rewrite(files=_files(job, changed), written=tuple(written), remarks=changed.remarks)
+    return _rewrite(job, changed, written)
 
 
 def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
@@ -100,12 +100,7 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
         except Refusal as refusal:
             passed.append(SkippedFix(number=number, fix=fix, reason=str(refusal)))
             continue
-        written = Rewrite(
-            files=_files(job, changed),
-            written=((number, fix),),
-            passed=tuple(passed),
-            remarks=changed.remarks,
-        )
+        written = _rewrite(job, changed, [(number, fix)], passed)
         if written.changed:
             return written
         done = done or written
@@ -118,17 +113,27 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
                 changed = _edit(job, other)
             except Refusal:
                 continue
-            return Rewrite(
-                files=_files(job, changed),
-                written=((number, other),),
-                passed=tuple(passed),
-                remarks=changed.remarks,
-            )
+            return _rewrite(job, changed, [(number, other)], passed)
     reasons = "; ".join(f"fix {p.number} ({p.fix.where}): {p.reason}" for p in passed)
     told = f"{_names(job)} cannot take any fix of the verdict. {reasons}"
     cures = (p.fix for p in passed if p.fix.kind is not FixKind.PROBE and _by_author(p.fix))
     first = next(cures, None)
     raise UsageError(told if first is None else f"{told}. By hand:{_indented(first.patch)}")
+
+
+def _rewrite(
+    job: Job,
+    changed: Job,
+    written: Sequence[tuple[int, Fix]],
+    passed: Sequence[SkippedFix] = (),
+) -> Rewrite:
+    """What became of the files of a job."""
+    return Rewrite(
+        files=_files(job, changed),
+        written=tuple(written),
+        passed=tuple(passed),
+        remarks=changed.remarks,
+    )
 
 
 def _refuse_probe(fix: Fix, number: int) -> None:

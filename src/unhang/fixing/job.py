@@ -225,7 +225,7 @@ def _held(file: ConfigFile, owner: int | None, within: Heredoc | None) -> Held:
 def _resolved(text: str, settings: dict[str, str]) -> dict[str, str]:
     """The settings with what the script's own variables hold."""
     try:
-        values = ShellValues(text, read_commands(text))
+        values = ShellValues(read_commands(text))
     except Refusal:
         return settings
     return {k: values.value(v) if "$" in v else v for k, v in settings.items()}

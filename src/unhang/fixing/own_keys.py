@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import yaml
 
+from unhang import lazy_re as re
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import python as python_editor
@@ -36,7 +35,16 @@ _ORDER = (Language.SHELL, Language.YAML, Language.JSON, Language.TOML, Language.
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What keys of one cure are called, and what happens to their values."""
+    """What keys of one cure are called, and what happens to their values.
+
+    Attributes:
+        key: what the last part of a dotted key is called.
+        never: what none of its parts is called: such a key is of something else.
+        times: by what its value is multiplied.
+        least: the smallest value that is written.
+        first: which of several keys are meant rather than the others, the most telling first.
+        keeps: the last part of the setting whose product with it stays the same.
+    """
 
     key: re.Pattern[str]
     never: re.Pattern[str]
@@ -47,9 +55,9 @@ class _Kind:
 
     def means(self, key: str) -> bool:
         """Whether a dotted key is one of these."""
-        last = key.rpartition(".")[2].lower()
         parts = _PARTS.split(key.lower())
-        return bool(self.key.fullmatch(last)) and not any(map(self.never.fullmatch, parts))
+        named = self.key.fullmatch(_last(key)) is not None
+        return named and not any(map(self.never.fullmatch, parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,13 @@ class _Said:
     alone: bool = True
 
     @property
+    def where(self) -> tuple[str, str]:
+        """What it stays the same by when its file changes."""
+        return self.key, self.held.file.path
+
+    @property
     def place(self) -> str:
+        """How a reader finds it."""
         line = "" if self.node is None else f":{self.node.lineno}"
         return f"`{self.key}` ({self.held.file.path}{line})"
 
@@ -84,10 +98,12 @@ def change_own_key(job: Job, fix: Fix) -> Job | None:
     kind = _kinds().get(fix.remedy)
     if kind is None or any(job.value(name) is not None for name in _theirs(fix)):
         return None
-    known = {plain(k) for f in family_of(fix.framework) for k in f.knobs}
-    known |= {plain(k) for f in family_of(fix.framework) for p in f.accepts for k in p.releases}
-    # What another program of the job compares with a framework's own key is that program's.
-    known |= {plain(v) for f in family_of(fix.framework) for v in f.mirrors.values()}
+    known: set[str] = set()
+    for framework in family_of(fix.framework):
+        known.update(map(plain, framework.knobs))
+        known.update(plain(key) for part in framework.accepts for key in part.releases)
+        # What another program of the job compares with a framework's own key is that program's.
+        known.update(map(plain, framework.mirrors.values()))
     said = [one for one in _said(job) if kind.means(one.key) and plain(one.key) not in known]
     chosen = _one(said, kind)
     if chosen is None:
@@ -98,8 +114,8 @@ def change_own_key(job: Job, fix: Fix) -> Job | None:
     partner = _partner(job, chosen, kind)
     changed = _with(job, chosen, str(new))
     if partner is not None:
-        times = -(-chosen.value // new)
-        now = next(o for o in _said(changed) if (o.key, o.held.file.path) == _where(partner))
+        times = -(-chosen.value // new)  # rounded up: the product may grow, and never shrinks
+        now = next(one for one in _said(changed) if one.where == partner.where)
         changed = _with(changed, now, f"{partner.value * times}", times)
     return changed.remarked(
         f"{chosen.place} is a key of the job's own program: its name alone says what it does"
@@ -117,35 +133,37 @@ def _theirs(fix: Fix) -> Iterator[str]:
                     yield from (knob.key, *knob.spelled)
 
 
-def _where(said: _Said) -> tuple[str, str]:
-    return said.key, said.held.file.path
+def _last(key: str) -> str:
+    """The last part of a dotted key, by which its kind is told."""
+    return key.rpartition(".")[2].lower()
 
 
 def _one(said: Sequence[_Said], kind: _Kind) -> _Said | None:
     """The one that is meant; of one key in several files that which overrides the others."""
     best: dict[str, _Said] = {}
     for one in sorted(said, key=_rank):
-        best.setdefault(one.key.rpartition(".")[2].lower(), one)
+        best.setdefault(_last(one.key), one)
     found = list(best.values())
-    for first in kind.first if len(found) > 1 else ():
+    for first in kind.first:
         found = [o for o in found if first.search(o.key.lower())] or found
     if len(found) > 1:
         places = ", ".join(one.place for one in found)
         raise Refusal(f"{len(found)} keys may be meant ({places}): it is unknown which")
     if not found:
         return None
-    twin = [o for o in said if _rank(o) == _rank(found[0]) and o.key != found[0].key]
-    twin = [o for o in twin if o.key.rpartition(".")[2] == found[0].key.rpartition(".")[2]]
-    if twin:
-        raise Refusal(
-            f"2 keys may be meant ({found[0].place}, {twin[0].place}): it is unknown which"
-        )
-    if found[0].held.owner is None:
-        raise Refusal(f"it belongs in {found[0].held.file.path}: give that file too")
-    return found[0]
+    only = found[0]
+    # One of the same name in another section, which nothing overrides either.
+    alike = (o for o in said if _rank(o) == _rank(only) and _last(o.key) == _last(only.key))
+    twin = next((other for other in alike if other.key != only.key), None)
+    if twin is not None:
+        raise Refusal(f"2 keys may be meant ({only.place}, {twin.place}): it is unknown which")
+    if only.held.owner is None:
+        raise Refusal(f"it belongs in {only.held.file.path}: give that file too")
+    return only
 
 
 def _rank(said: _Said) -> tuple[int, bool]:
+    """What overrides the others comes first."""
     language = said.held.file.language
     # A configuration written in Python overrides the defaults of the program that runs it.
     first = Language.YAML if language is Language.CODE and said.alone else language
@@ -159,13 +177,13 @@ def _partner(job: Job, chosen: _Said, kind: _Kind) -> _Said | None:
     found = [
         one
         for one in _said(job)
-        if one.held.file.path == chosen.held.file.path
-        and kind.keeps.fullmatch(one.key.rpartition(".")[2].lower())
+        if one.held.file.path == chosen.held.file.path and kind.keeps.fullmatch(_last(one.key))
     ]
     return found[0] if len(found) == 1 and found[0].value > 0 else None
 
 
 def _said(job: Job) -> Iterator[_Said]:
+    """All keys of the job's files that hold a whole number."""
     for held in job.documents:
         if held.tags and held.file.language is Language.JSON:
             continue  # DeepSpeed's own file.
@@ -173,7 +191,7 @@ def _said(job: Job) -> Iterator[_Said]:
             yield from _in_code(held)
         elif held.file.language in _ORDER:
             for key, value in held.settings.items():
-                if value.isdigit():
+                if value.isdecimal():
                     yield _Said(held, key, int(value))
 
 
@@ -191,6 +209,7 @@ def _in_code(held: Held) -> Iterator[_Said]:
 
 
 def _values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The same with their values, whatever these are."""
     for statement in tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -214,6 +233,7 @@ def _values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _entries(node: ast.expr, *above: str) -> Iterator[tuple[str, ast.expr]]:
+    """The dotted keys of a dictionary, and of those in it."""
     pairs: list[tuple[str, ast.expr]] = []
     match node:
         case ast.Call(func=ast.Name(id="dict"), keywords=keywords):
@@ -242,7 +262,14 @@ def _number(node: ast.expr) -> int | None:
 
 
 def _with(job: Job, said: _Said, raw: str, times: int | None = None) -> Job:
-    """The job with another value of a key, wherever it stands."""
+    """The job with another value of a key, wherever it stands.
+
+    Args:
+        job: that says it.
+        said: the key.
+        raw: its new value.
+        times: so many times the old one, which a product in Python stays: `5 * 8 * 2`.
+    """
     held = said.held
     text, path = held.file.text, said.key.split(".")
     match held.file.language:
@@ -287,10 +314,6 @@ def _spelled(text: str, path: Sequence[str]) -> list[str]:
 @cache
 def _kinds() -> Mapping[str, _Kind]:
     """By remedy, from the data."""
-
-    def pattern(row: Mapping[str, Any], name: str) -> re.Pattern[str] | None:
-        return re.compile(row[name]) if name in row else None
-
     return {
         remedy: _Kind(
             key=re.compile(row["key"]),
@@ -298,7 +321,7 @@ def _kinds() -> Mapping[str, _Kind]:
             times=row["times"],
             least=row["least"],
             first=tuple(re.compile(first) for first in row.get("first", ())),
-            keeps=pattern(row, "keeps"),
+            keeps=re.compile(row["keeps"]) if "keeps" in row else None,
         )
         for remedy, row in load("unhang.settings", "data/own_keys.toml").items()
     }

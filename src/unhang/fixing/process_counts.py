@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePath
 
+from unhang import lazy_re as re
 from unhang.fixing.config_file import Language
 from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import yaml as yaml_editor

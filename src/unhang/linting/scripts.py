@@ -6,9 +6,9 @@ it stands, is lost once a reader has taken it out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.linting.conditions import finding
 from unhang.linting.document import SettingKind, SettingsDocument, Written
 from unhang.model.lint import LintFinding, SettingPlace, Severity

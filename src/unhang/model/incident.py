@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -312,6 +312,14 @@ class Incident:
     def all(self, kind: type[E]) -> tuple[E, ...]:
         """Events of one class, in reading order."""
         return self.index.all(kind)
+
+    @cached_property
+    def with_counted(self) -> Sequence[Event]:
+        """The events, and between them the work that lines count in words that no parser knows."""
+        if not self.counted:
+            return self.events
+        both = (*self.events, *self.counted)
+        return sorted(both, key=lambda e: (e.source.artifact, e.source.line or 0))
 
     def analysis(self, kind: WitnessKind) -> Analysis:
         """Who waits for whom by one kind of witness; nobody where there is none."""

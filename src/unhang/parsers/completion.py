@@ -24,20 +24,21 @@ _DONE = (
     r"(?:done|finished|completed?|ended|over|passed|pass|succeeded|success(?:ful(?:ly)?)?|exiting"
     r"|reached|bye|goodbye|ok)"
 )
-_BEFORE_PART = r"(?! (?:step|epoch|batch|iter|checkpoint))"
+_OF_NO_PART = r"(?! (?:step|epoch|batch|iter|checkpoint))"
+"""Behind the words of an end: what ended is all, and no part of the work."""
 _ALL = re.compile(
     r"(?:^|[^A-Za-z])(?:(?:training|trainer|pre-?training|fine-?tuning"
     r"|all (?:the |of )?(?:\d{1,9} )?"
     r"(?:epochs|steps|iterations|ranks|workers|processes|rounds|stages))"
     rf"\b(?!-[A-Za-z]| (?:job|run|script|pod|task|process)\b)[^.!?]{{0,30}}?\b(?!reached){_DONE}"
-    rf"|max[_ ](?:iter\w*|steps|epochs)\b[^.!?]{{0,30}}?\b{_DONE})\b{_BEFORE_PART}"
+    rf"|max[_ ](?:iter\w*|steps|epochs)\b[^.!?]{{0,30}}?\b{_DONE})\b{_OF_NO_PART}"
     r"|(?:训练|全部)(?:已|均|都)?(?:经)?(?:顺利|成功|正常)?(?:全部)?(?:完成|结束)",
     re.IGNORECASE,
 )
 _WRAPPED = re.compile(
     r"(?:^|[^A-Za-z-])(?:job|run|script|experiment|program|everything)(?: '[^']{1,60}'| \S*\d\S*)?"
     r"[ :=]{1,3}(?:(?:has|have|was|is|all|state|status|ended|finished)[ :=]{1,2}){0,2}(?:\w+ly )?"
-    rf"(?!reached){_DONE}\b{_BEFORE_PART}"
+    rf"(?!reached){_DONE}\b{_OF_NO_PART}"
     r"|(?:任务|运行|作业)(?:已|均|都)?(?:经)?(?:顺利|成功|正常)?(?:全部)?(?:完成|结束)",
     re.IGNORECASE,
 )
@@ -131,6 +132,7 @@ class CompletionParser(
 
 
 def _speaks_of_all(text: str) -> bool:
+    """Whether all the work has ended, or a script that says how the program ended."""
     if _ALL.search(text) is not None:
         return True
     well = any(words.search(text) is not None for words in (_ZERO, _WELL, _FREE_OF_ERRORS))

@@ -12,9 +12,9 @@ Traps: a GPU has memory too, and a process has its share; swap and caches are no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, HostMemoryUsed
 from unhang.parsers.base import LineParser, place
 from unhang.sources.line import Line
@@ -60,9 +60,11 @@ class MemoryUsedParser(LineParser, name="memory-used", sampled=True):
 
 
 def _share(said: str) -> float | None:
+    """How much of the memory is in use, from a share or from two sizes."""
     percent = _PERCENT.search(said)
     if percent is not None:
         return float(percent["percent"]) / 100
     parts = _OF.search(said)
-    whole = 0.0 if parts is None else float(parts["all"])
-    return None if parts is None or whole <= 0 else float(parts["used"]) / whole
+    if parts is None or float(parts["all"]) == 0:
+        return None
+    return float(parts["used"]) / float(parts["all"])

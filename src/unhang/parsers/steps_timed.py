@@ -15,10 +15,10 @@ the measure, and only values of one measure are compared.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from statistics import median
 
+from unhang import lazy_re as re
 from unhang.model.events import Event, StepsTimed
 from unhang.parsers.base import EventFields, LineParser, place
 from unhang.sources.line import Line

@@ -73,18 +73,18 @@ class Course:
 
     def __init__(self) -> None:
         self._c10d: Any = None
-        self._asked: Any = None
+        self._asked: Any = None  # torch's own function, and ours in its place
         self._noted: Any = None
-        self._hears = False
-        self._since_s = 0.0
-        self._before = 0
+        self._listens = False
+        self._since_s = 0.0  # when the present window or rest began, and the count then
+        self._issued_before = 0
         self._numbers: dict[Move, int] = {}
         self._names: dict[int, str] = {}
         self._next = itertools.count()
         self._threads: dict[int, _Thread] = {}
-        self._seen = 0
-        self._told: dict[str, Any] | None = None
+        self._seen = 0  # calls at the last look, and those that were worked out
         self._fitted = 0
+        self._told: dict[str, Any] | None = None
 
     def listen(self, c10d: Any) -> None:
         """Hear what calls of the module ask; one that asks in another way is left alone."""
@@ -92,30 +92,31 @@ class Course:
         if asked is None or list(inspect.signature(asked).parameters) != ["group"]:
             return
         self._c10d, self._asked = c10d, asked
-        self._noted = self._heard(asked, c10d.__file__)
-        self._hear(0.0)
+        self._noted = self._wrapped(asked, c10d.__file__)
+        self._resume(0.0)
 
     def pace(self, now_s: float) -> None:
         """Listen no longer, for a while, where so many calls come that it would cost too much."""
         if self._c10d is None:
             return
-        if not self._hears:
+        if not self._listens:
             if now_s - self._since_s >= _REST_S:
-                self._hear(now_s)
+                self._resume(now_s)
         elif now_s - self._since_s >= _WINDOW_S:
-            self._since_s, self._before = now_s, self.issued
-        elif self.issued - self._before > _WINDOW_S * _MOST_PER_S:
-            self._hears, self._since_s = False, now_s
+            self._since_s, self._issued_before = now_s, self.issued
+        elif self.issued - self._issued_before > _WINDOW_S * _MOST_PER_S:
+            self._listens, self._since_s = False, now_s
             if getattr(self._c10d, _ASKED) is self._noted:
                 setattr(self._c10d, _ASKED, self._asked)
             self._threads.clear()  # what comes until we listen again is missing
 
-    def _hear(self, now_s: float) -> None:
-        self._hears, self._since_s, self._before = True, now_s, self.issued
+    def _resume(self, now_s: float) -> None:
+        self._listens, self._since_s, self._issued_before = True, now_s, self.issued
         if getattr(self._c10d, _ASKED) is self._asked:
             setattr(self._c10d, _ASKED, self._noted)
 
-    def _heard(self, asked: Callable[[Any], bool], file: str) -> Callable[[Any], bool]:
+    def _wrapped(self, asked: Callable[[Any], bool], file: str) -> Callable[[Any], bool]:
+        """The question as torch asks it, noting who asks; `file` is the module's own."""
         look, note = sys._getframe, self._note
         is_compiling: Any = None
 
@@ -136,6 +137,7 @@ class Course:
         return noted
 
     def _note(self, frame: FrameType, group: Any, file: str) -> None:
+        """Keep the call whose frame this is, if it is one of torch's, and where it was issued."""
         op = frame.f_code.co_name
         sides = _SIDES.get(op)
         if sides is None and op not in _ALIKE:
@@ -192,6 +194,10 @@ class Course:
         return self._told
 
     def _fit(self, moves: list[int]) -> dict[str, Any] | None:
+        """Whether the last calls are those that were due, and else the first that is not.
+
+        None where nothing was due, or too often something else came than what was.
+        """
         text = "".join(map(chr, moves))
         last = range(len(text) - 1, max(0, len(text) - 1 - _LAST), -1)
         odd = [(end, due) for end in last if (due := _due(text[:end])) not in {None, text[end]}]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unhang.model.diagnosis import Diagnosis, Outcome
-from unhang.model.events import ProcessEnded, Reporter, UnreadLine
+from unhang.model.events import ProcessEnded, Progress, Reporter, UnreadLine
 from unhang.model.finding import Collect
+from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Incident, Manner
 
 _MOST = 4
@@ -19,25 +20,27 @@ def advise(incident: Incident, diagnosis: Diagnosis) -> tuple[Collect, ...]:
     asked = list(diagnosis.collect_next)
     if diagnosis.likely is not None:
         asked.append(diagnosis.likely.decides)
-    if diagnosis.outcome is not Outcome.CAUSE or not asked:
-        asked.extend(_general(incident, decided=diagnosis.outcome is Outcome.CAUSE))
+    if diagnosis.outcome is not Outcome.CAUSE:
+        known = diagnosis.culprits if diagnosis.outcome is Outcome.LOCATED else NO_RANKS
+        asked.extend(_general(incident, known))
     unique = {c.what.key: c for c in reversed(asked)}
     return tuple(c for c in asked if unique.pop(c.what.key, None) is not None)[:_MOST]
 
 
-def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
-    """By what the incident shows and lacks; nothing where the cause is clear."""
-    if decided:
-        return
+def _general(incident: Incident, culprits: Ranks) -> Iterator[Collect]:
+    """By what the incident shows and lacks; `culprits` are those that are known."""
     stood = frozenset(s.rank for s in incident.stances if s.rank is not None)
     silent = incident.coverage.ranks_silent - stood
-    if silent:
+    size = incident.coverage.world_size
+    incomplete = not silent and (
+        bool(incident.coverage.lines_dropped) or not incident.coverage.ranks_seen or size is None
+    )
+    if culprits and (incomplete or culprits & silent):  # who it was is no question any more
+        yield _collect("rank_log", ranks=culprits)
+        yield _collect("host_kernel_log", ranks=culprits)
+    elif silent:
         yield _collect("silent_logs", ranks=silent)
-    elif (
-        incident.coverage.lines_dropped
-        or not incident.coverage.ranks_seen
-        or incident.coverage.world_size is None
-    ):
+    elif incomplete:
         yield _collect("all_logs")
     if any(f.manner is Manner.KILLED for f in incident.failures):
         yield _collect("kernel_log")
@@ -45,16 +48,17 @@ def _general(incident: Incident, *, decided: bool) -> Iterator[Collect]:
         yield _collect("detail")
     if _never_completed(incident):
         yield _collect("nccl_info")
-    size = incident.coverage.world_size
     dumped = incident.coverage.sources.get("flight_recorder", 0)
     if incident.calls and (size is None or dumped < size):
         yield _collect("flight_recorder", variable=_recorder_variable(incident))
     if _is_dead(incident):
-        yield from _of_the_dead(incident)
+        yield from _of_the_dead(incident, culprits)
         return
+    # Where no call timed out, the job stood still at its last step: when is known, not in what.
+    only_stands = not incident.timeouts and bool(incident.all(Progress))
     if size is None or len(stood) < size:
-        yield _collect("stacks")
-    if not incident.open_phases:
+        yield _collect("standing_stacks" if only_stands else "stacks")
+    if not incident.open_phases and not only_stands:
         yield _collect("before")
 
 
@@ -66,14 +70,16 @@ def _is_dead(incident: Incident) -> bool:
     )
 
 
-def _of_the_dead(incident: Incident) -> Iterator[Collect]:
+def _of_the_dead(incident: Incident, culprits: Ranks) -> Iterator[Collect]:
     """What tells of a process that is gone."""
     if not incident.all(ProcessEnded):
         yield _collect("launcher_exits")
     if any(e.reporter is Reporter.RAY for e in incident.all(ProcessEnded)) or _by_ray(incident):
         yield _collect("ray_logs")
     if not any(f.manner is Manner.KILLED for f in incident.failures):
-        yield _collect("dead_kernel_log")
+        yield (
+            _collect("host_kernel_log", ranks=culprits) if culprits else _collect("dead_kernel_log")
+        )
     if any(f.manner is Manner.CRASHED for f in incident.failures):
         yield _collect("core_dump")
 

@@ -264,14 +264,6 @@ _AGAIN_S = 10.0
 _BY_ITSELF = frozenset({Reporter.SELF, Reporter.SHELL})
 
 
-def _in_order(incident: Incident) -> Sequence[Event]:
-    """The events, and between them the work that lines count in words that no parser knows."""
-    if not incident.counted:
-        return incident.events
-    both = (*incident.events, *incident.counted)
-    return sorted(both, key=lambda e: (e.source.artifact, e.source.line or 0))
-
-
 def _lived_with(incident: Incident, states: int) -> frozenset[tuple[object, ...]]:
     """Errors of code that came again after so many states of work: somebody catches them.
 
@@ -280,7 +272,7 @@ def _lived_with(incident: Incident, states: int) -> frozenset[tuple[object, ...]
     worked: dict[tuple[object, ...], set[object]] = {}
     first: dict[tuple[object, ...], Instant] = {}
     found: set[tuple[object, ...]] = set()
-    for event in _in_order(incident):
+    for event in incident.with_counted:
         if (least := _comes_again(event, states)) is not None:
             if len(worked.setdefault(_error(event), set())) >= least:
                 found.add(_error(event))

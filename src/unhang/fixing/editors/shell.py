@@ -208,7 +208,7 @@ def _only(said: Sequence[_Said], name: str) -> _Said:
 
 def _origin(text: str, commands: Sequence[Command], said: _Said) -> _Said:
     """Where the value of a variable stands, which nothing else uses; else the place itself."""
-    values = ShellValues(text, commands)
+    values = ShellValues(commands)
     origin = values.origin(said.value)
     if origin is None or not values.used_once(origin.names):
         return said

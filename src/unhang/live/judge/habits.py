@@ -6,10 +6,10 @@ What one alone did is its own; what the others did as well was due, and who did 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.live.judge.track import Track
 from unhang.live.messages.reports import Course
 from unhang.model.ids import NO_RANKS, Rank, Ranks

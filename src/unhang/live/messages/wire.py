@@ -369,12 +369,12 @@ def _plain_fields(kind: type) -> dict[str, _Field]:
 
 def _told(record: DataclassInstance) -> dict[str, Any]:
     """What a record says beyond its defaults."""
-    told = ((key, getattr(record, name), default) for key, name, default in _all(type(record)))
+    told = ((key, getattr(record, name), default) for key, name, default in _keyed(type(record)))
     return {key: value for key, value, default in told if value != default}
 
 
 @cache
-def _all(kind: type[DataclassInstance]) -> tuple[tuple[str, str, object], ...]:
+def _keyed(kind: type[DataclassInstance]) -> tuple[tuple[str, str, object], ...]:
     """Key, name and default of each field."""
     return tuple((_KEYS.get(f.name, f.name), f.name, f.default) for f in dataclasses.fields(kind))
 

@@ -28,9 +28,9 @@ NCCL documentation, `NCCL_IB_DISABLE`, `NCCL_NET`; `src/transport/net_socket.cc`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from unhang import lazy_re as re
 from unhang.model.events import StepsTimed, TransportUsed
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Status, Strength, rule, say
 from unhang.rules.network import sockets_used

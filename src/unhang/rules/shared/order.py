@@ -266,11 +266,7 @@ def came_and_went(incident: Incident, name: Callable[[Event], Hashable]) -> froz
     times: Counter[Hashable] = Counter()
     states = 0
     done = None
-    events: Sequence[Event] = incident.events
-    if incident.counted:
-        both = (*incident.events, *incident.counted)
-        events = sorted(both, key=lambda e: (e.source.artifact, e.source.line or 0))
-    for event in events:
+    for event in incident.with_counted:
         if isinstance(event, Progress):
             states += event.done != done
             done = event.done
