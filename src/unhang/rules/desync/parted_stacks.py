@@ -11,6 +11,8 @@ from unhang.model.phases import Phase
 from unhang.model.stack_states import Doing, StackState, StackStep
 from unhang.rules.shared.stacks import find_wait_of_stacks, ranks, states_of
 
+PARAMETERS = "deepspeed/runtime/zero/"
+"""What gathers the parameters of one module after the other."""
 _AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destroy_process_group")
 _HOOK_OF_AN_END = re.compile(r":on_(?:\w+_)?(?:epoch|train|fit)_end$")
 """What trainers call once a loop is over."""
@@ -23,8 +25,10 @@ def parted(incident: Incident) -> tuple[list[StackState], list[StackState], bool
     if not stood:
         return _parted_by_op(incident.stances)
     wait = find_wait_of_stacks(incident)
-    if wait is None or wait.waiters != stood or len(wait.variants) != 2:
+    if wait is None or wait.waiters != stood:
         return None
+    if len(wait.variants) != 2:
+        return _parted_by_module(incident.stances)
     sides = sorted((variant.ranks for variant in wait.variants), key=lambda r: (len(r), min(r)))
     late = next((side for side in sides if _is_awaited(incident, side, stood - side)), None)
     if late is not None:
@@ -44,6 +48,39 @@ def _parted_by_op(
         return None
     few, many = sorted(by_op.values(), key=len)
     return few, many, False
+
+
+def _parted_by_module(
+    states: Sequence[StackState],
+) -> tuple[list[StackState], list[StackState], bool] | None:
+    """The same of ranks that all wait for parameters, a few for those of another part of the model.
+
+    Ranks that merely run ahead of others wait for the next module of the same part.
+    """
+    by_way: dict[tuple[StackStep, ...], list[StackState]] = {}
+    for state in states:
+        if not gathers_parameters(state):
+            return None
+        by_way.setdefault(tuple(state.path), []).append(state)
+    few, *rest = sorted(by_way.values(), key=len)
+    if len(rest) != 1 or len(rest[0]) <= len(few):
+        return None
+    below = (
+        [step for step in way if not step.place.startswith(PARAMETERS)]
+        for way in parting(few[0], rest[0][0])[3]
+    )
+    return (few, rest[0], False) if all(len(way) > 1 for way in below) else None
+
+
+def gathers_parameters(state: StackState) -> bool:
+    """Whether it waits for the parameters of a module."""
+    return bool(state.path) and state.path[-1].place.startswith(PARAMETERS)
+
+
+def module_of(state: StackState) -> StackStep | None:
+    """Where the program stands that needs the parameters."""
+    outer = (step for step in reversed(state.path) if not step.place.startswith(PARAMETERS))
+    return next(outer, None) if gathers_parameters(state) else None
 
 
 def _is_awaited(incident: Incident, side: Ranks, others: Ranks) -> bool:

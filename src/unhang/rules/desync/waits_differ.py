@@ -2,7 +2,8 @@
 
 ## What it finds
 Stacks of all ranks, each of them in a wait, but not in the same one: some in one collective, some
-in another one or in the backward pass. Or stacks of some ranks: those that the others gave up
+in another one or in the backward pass; or all of them wait for parameters (ZeRO-3), some for those
+of another module than most. Or stacks of some ranks: those that the others gave up
 waiting for wait in another collective than the others. Where those that wait further down have left
 a function call that the others are still in, they are past the loop; unless the dumps show that
 these had never issued a call from there before: then it is they who went astray.
@@ -37,14 +38,20 @@ from unhang import lazy_re as re
 from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
-from unhang.rules.desync.parted_stacks import left_alone, parted, parting, past_the_loop
+from unhang.rules.desync.parted_stacks import (
+    gathers_parameters,
+    left_alone,
+    module_of,
+    parted,
+    parting,
+    past_the_loop,
+)
 from unhang.rules.shared.stacks import contradicted, ranks, silent
 
 _RUNS_AHEAD = re.compile(
     r"i?send\w*|i?recv\w*|batch_isend_irecv|broadcast\w*|scatter\w*|reduce|gather|gather_object|wait"
     r"|init_process_group"
 )
-_PARAMETERS = "deepspeed/runtime/zero/"
 
 
 @rule("DSY201", "ranks-wait-at-different-places", cause=Cause.DESYNC, needs={Fact.STACKS})
@@ -66,13 +73,17 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 def _may_run_ahead(state: StackState) -> bool:
     """Whether it waits in what has a root; parameters are gathered from all ranks by all."""
-    gathers = bool(state.path) and state.path[-1].place.startswith(_PARAMETERS)
-    return not gathers and _RUNS_AHEAD.fullmatch(_innermost(state)) is not None
+    return not gathers_parameters(state) and _RUNS_AHEAD.fullmatch(_innermost(state)) is not None
 
 
 def _innermost(state: StackState) -> str:
     """The call that decides, below what libraries wrap around it."""
     return state.path[-1].place.rpartition(":")[2] if state.path else state.op or ""
+
+
+def _code(state: StackState) -> str | None:
+    module = module_of(state)
+    return state.code or state.frame if module is None else f"{module.place}:{module.line}"
 
 
 def _stands_still(stance: StackState) -> bool:
@@ -130,9 +141,9 @@ def _finding(
             count=len(front),
             rest=len(back),
             op=front[0].op or front[0].frame,
-            code=front[0].code or front[0].frame,
+            code=_code(front[0]),
             other_op=back[0].op or back[0].frame,
-            other_code=back[0].code or back[0].frame,
+            other_code=_code(back[0]),
         ),
         why=_why(few, many, parts_at, new=bool(new) and not tie),
         against=say("DSY201.against_groups", "The two may belong to different process groups."),

@@ -95,3 +95,31 @@ def test_parameters_that_different_modules_gather(tmp_path: Path) -> None:
     diagnosis = diagnose(str(tmp_path))
     assert diagnosis.cause is Cause.DESYNC
     assert diagnosis.culprits == {2}
+
+
+_ZERO = (
+    "wait (deepspeed/runtime/zero/partition_parameters.py:94)",
+    "fetch_sub_module (deepspeed/runtime/zero/partitioned_param_coordinator.py:333)",
+)
+
+
+@pytest.mark.parametrize(
+    ("way", "culprits"),
+    [
+        # another part of the model; the next module of the same part, as ranks run ahead
+        (("forward (net/text.py:30)", "encode (net/text.py:77)", "forward (net/both.py:14)"), {2}),
+        (
+            ("forward (net/image.py:52)", "encode (net/image.py:90)", "forward (net/both.py:9)"),
+            None,
+        ),
+    ],
+)
+def test_parameters_of_another_part_of_the_model(
+    way: tuple[str, ...], culprits: set[int] | None, tmp_path: Path
+) -> None:
+    most = ("forward (net/image.py:48)", "encode (net/image.py:90)", "forward (net/both.py:9)")
+    ways = (most, most, way, most)
+    stacks = (_stack(n, *_ZERO, *w, "fit (fit.py:12)") for n, w in enumerate(ways))
+    (tmp_path / "stacks.txt").write_text("".join(stacks))
+    found = diagnose(str(tmp_path))
+    assert (found.culprits if found.cause is Cause.DESYNC else None) == culprits
