@@ -39,6 +39,8 @@ _PATIENCE = 40
 """Lines without any sign of a traceback after which an open one counts as cut."""
 _BLANKS = 3
 """How many lines further on, at most, stands what chains a traceback to the one above."""
+_FINALIZERS = ("multiprocessing/util.py", "_run_finalizers")
+"""Prints what a finalizer raised when a process ends, and goes on with the next one."""
 _FEEDER = ("multiprocessing/queues.py", "_feed")
 
 
@@ -384,11 +386,16 @@ def _exception(
         frames=frames,
         thread=opened.thread or _feeder_thread(frames),
         process=opened.process,
-        handled=opened.handled
-        or (
-            all(map(_is_made_up, frames)) if frames else text_of.GOES_ON.search(message) is not None
-        ),
+        handled=opened.handled or _goes_on(frames, message),
     )
+
+
+def _goes_on(frames: tuple[Frame, ...], message: str) -> bool:
+    """Whether whoever prints the exception does not end by it."""
+    if not frames:
+        return text_of.GOES_ON.search(message) is not None
+    outermost = frames[0].file.endswith(_FINALIZERS[0]) and frames[0].function == _FINALIZERS[1]
+    return outermost or all(map(_is_made_up, frames))
 
 
 def _is_made_up(frame: Frame) -> bool:

@@ -46,6 +46,13 @@ def test_a_plain_traceback() -> None:
     assert (event.thread, event.process, event.handled, event.chained) == (None, None, False, False)
 
 
+@pytest.mark.parametrize(("function", "handled"), [("_run_finalizers", True), ("spawn", False)])
+def test_what_a_finalizer_raised_ends_nothing(function: str, handled: bool) -> None:
+    outermost = frame("/usr/lib/python3.12/multiprocessing/util.py", function, 303)
+    event = one(HEADER, outermost, frame("/usr/lib/python3.12/shutil.py", "rmtree"), "OSError: x")
+    assert event.handled is handled
+
+
 def test_a_class_with_its_module_and_no_message() -> None:
     event = one(HEADER, frame("a.py", "f"), "    assert x", "mypackage.errors.NotReadyError")
     assert (event.exception, event.message) == ("NotReadyError", "")
