@@ -21,7 +21,7 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Held, Job, plain, read_job
 from unhang.fixing.launch_edits import edit_launch
 from unhang.fixing.limits import Guard, guard_limit, refuse_shorter_than_default
-from unhang.fixing.own_keys import change_own_key
+from unhang.fixing.own_keys import change_fork_key, change_own_key
 from unhang.fixing.partners import partners
 from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
@@ -118,6 +118,15 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
                 changed = _edit(job, other)
             except Refusal:
                 continue
+            return Rewrite(
+                files=_files(job, changed),
+                written=((number, other),),
+                passed=tuple(passed),
+                remarks=changed.remarks,
+            )
+    for number, fix in enumerate(fixes, start=1):
+        if (forked := change_fork_key(job, fix)) is not None:
+            changed, other = forked
             return Rewrite(
                 files=_files(job, changed),
                 written=((number, other),),
