@@ -8,14 +8,17 @@ row can know (the name of an interface, the size of a host), is left to the user
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from unhang import lazy_re as re
 from unhang.fixing import batch_scripts, container_memory, device_maps, process_counts, rewording
 from unhang.fixing.config_file import Language
+from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Job
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import read_commands
+from unhang.linting.launches import unlisted
 from unhang.model.diagnosis import Fix
 
 Edit = Callable[[str, Fix], "str | None"]
@@ -50,6 +53,8 @@ def edit_launch(job: Job, fix: Fix) -> Job | None:
     """
     if fix.remedy == "one_endpoint" and (agreed := _one_address(job)) is not None:
         return agreed
+    if fix.remedy == "one_endpoint" and (listed := _listed_address(job)) is not None:
+        return listed
     if fix.remedy == "fewer_processes":
         return process_counts.fewer(job)
     edits = _EDITS.get(fix.remedy, {})
@@ -105,6 +110,20 @@ def _one_address(job: Job) -> Job | None:
         if text != held.file.text:
             changed = changed.with_text(held, text)
     return None if changed is job else changed
+
+
+def _listed_address(job: Job) -> Job | None:
+    """Give DeepSpeed's launcher the first host of the list, where its address is none of them."""
+    lists = {target.file_name: target.text for target in job.targets}
+    for held in job.documents:
+        if held.owner is None or held.file.language is not Language.SHELL:
+            continue
+        told = held.settings
+        host = unlisted(told, lists.get(Path(told.get("hostfile", "")).name, ""))
+        if host is not None and "deepspeed" in held.tags:
+            text = shell_editor.set_flag(held.file.text, "master_addr", host, "deepspeed")
+            return job.with_text(held, text)
+    return None
 
 
 def _interface(text: str, fix: Fix) -> str | None:

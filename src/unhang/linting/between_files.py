@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from unhang import lazy_re as re
 from unhang.linting.conditions import finding, world_product
 from unhang.linting.document import SettingKind, SettingsDocument, Written
-from unhang.linting.launches import batch_script, device_counts, nodes_of_one_job
+from unhang.linting.launches import batch_script, device_counts, nodes_of_one_job, unlisted
 from unhang.linting.slurm import multiplied
 from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.settings import frameworks
@@ -39,6 +39,7 @@ def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding
         named = [o for pair in _pairs(files) if document in pair for o in pair if o is not document]
         yield from batch_script(document, files)
         yield from _near_files(document, files)
+        yield from _unlisted(document)
         yield from multiplied(document.name, document.script, _texts(files))
         if document.script:
             configs = [o for o in named if "accelerate-yaml" in o.programs]
@@ -86,16 +87,31 @@ def _texts(files: Sequence[SettingsDocument]) -> Mapping[str, str]:
 def _ranks(launch: SettingsDocument) -> int | None:
     """How many ranks a launch starts; None where it does not tell."""
     told = {n: w.value or "" for n, w in _plain_settings(launch).items()}
-    hosts = told.get("hostfile")
-    if hosts is not None and not {"include", "exclude", "num_nodes", "num_gpus"} & told.keys():
-        try:
-            text = (Path(launch.name).parent / hosts).read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            return None
+    text = _hostfile(launch)
+    if "hostfile" in told and not {"include", "exclude", "num_nodes", "num_gpus"} & told.keys():
         return sum(map(int, _SLOTS.findall(text))) or None
     gpus = told.get("num_gpus") or told.get("nproc_per_node") or told.get("nproc-per-node", "")
     nodes = told.get("num_nodes") or told.get("nnodes") or "1"
     return int(gpus) * int(nodes) if gpus.isdigit() and nodes.isdigit() else None
+
+
+def _hostfile(launch: SettingsDocument) -> str:
+    """The list of hosts that a launch names; empty where it is not here."""
+    written = _plain_settings(launch).get("hostfile")
+    try:
+        return (Path(launch.name).parent / ((written and written.value) or "")).read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _unlisted(document: SettingsDocument) -> Iterator[LintFinding]:
+    """An address of rank 0 that is none of the hosts on which DeepSpeed starts ranks."""
+    options = _plain_settings(document)
+    told = {name: written.value or "" for name, written in options.items()}
+    host = unlisted(told, _hostfile(document)) if "deepspeed" in document.programs else None
+    if host is not None:
+        address = options["master_addr"]
+        yield finding(address, "not_a_host", Severity.WARNING, file=told["hostfile"], host=host)
 
 
 def _pairs(

@@ -440,3 +440,29 @@ def test_all_that_is_left_to_do_by_hand_is_shown(tmp_path: Path) -> None:
     assert str(error.value).partition(" By hand:\n")[2] == shown
     with pytest.raises(UsageError, match=r"By hand:\n    nvidia-smi -q$"):
         unhang.fix([str(path)], replace(given, fixes=(probe,)))
+
+
+@pytest.mark.parametrize(
+    ("address", "more", "wrong"),
+    [
+        ("10.0.0.9", "", True),
+        ("10.0.0.2", "", False),
+        ("head", "", False),
+        ("10.0.0.9", "--include 10.0.0.2 ", False),
+    ],
+)
+def test_rank_0_is_on_a_host_of_the_list(
+    tmp_path: Path, address: str, more: str, wrong: bool
+) -> None:
+    text = f"deepspeed --hostfile hosts {more}--master_addr {address} t.py\n"
+    for name, said in (("run.sh", text), ("hosts", "10.0.0.1 slots=8\n10.0.0.2 slots=8\n")):
+        (tmp_path / name).write_text(said)
+    findings = unhang.lint(str(tmp_path / "run.sh")).findings
+    assert ("advice.not_a_host" in {f.reason.key for f in findings}) is wrong
+    paths = [str(tmp_path / "run.sh"), str(tmp_path / "hosts")]
+    if wrong:
+        done = unhang.fix(paths, verdict("one_endpoint"))
+        assert [f.after for f in done.files if f.changed] == [text.replace(address, "10.0.0.1")]
+        return
+    with pytest.raises(UsageError, match="consists of commands"):
+        unhang.fix(paths, verdict("one_endpoint"))
