@@ -120,8 +120,8 @@ def _listed_address(job: Job) -> Job | None:
             continue
         told = held.settings
         host = unlisted(told, lists.get(Path(told.get("hostfile", "")).name, ""))
-        if host is not None and "deepspeed" in held.tags:
-            text = shell_editor.set_flag(held.file.text, "master_addr", host, "deepspeed")
+        if host is not None:
+            text = shell_editor.set_flag(held.file.text, "master_addr", host, "")
             return job.with_text(held, text)
     return None
 

@@ -78,14 +78,17 @@ def for_trainer(fix: Fix, job: Job) -> Fix:
     """The timeout of DeepSpeed as a job says it in which the Trainer sets that up.
 
     The Trainer hands `ddp_timeout` to `init_distributed`, which then reads no variable
-    (`TrainingArguments._setup_devices`). Its `deepspeed` names a configuration; DeepSpeed's own
-    flag has no value.
+    (`TrainingArguments._setup_devices`). Its key of DeepSpeed's name holds a configuration;
+    DeepSpeed's own flag has no value.
     """
     minutes = _MINUTES.search(fix.patch)
-    if minutes is None or not (job.value("deepspeed") or "").endswith(".json"):
+    if minutes is None or not (job.value(fix.framework) or "").endswith(".json"):
         return fix
-    patch = f"ddp_timeout: {int(minutes[1]) * 60}"
-    return replace(fix, framework="transformers", where="yaml", patch=patch, version=None)
+    key = "ddp_timeout"
+    # The innermost of those that know it: the others take it over.
+    *_, trainer = (f.name for f in frameworks().values() if any(t.key == key for t in f.timeouts))
+    patch = f"{key}: {int(minutes[1]) * 60}"
+    return replace(fix, framework=trainer, where="yaml", patch=patch, version=None)
 
 
 def for_older(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> Fix:

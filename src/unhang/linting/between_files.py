@@ -108,7 +108,7 @@ def _unlisted(document: SettingsDocument) -> Iterator[LintFinding]:
     """An address of rank 0 that is none of the hosts on which DeepSpeed starts ranks."""
     options = _plain_settings(document)
     told = {name: written.value or "" for name, written in options.items()}
-    host = unlisted(told, _hostfile(document)) if "deepspeed" in document.programs else None
+    host = unlisted(told, _hostfile(document))
     if host is not None:
         address = options["master_addr"]
         yield finding(address, "not_a_host", Severity.WARNING, file=told["hostfile"], host=host)
