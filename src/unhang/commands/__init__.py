@@ -186,9 +186,9 @@ def _say(text: str) -> None:
     """Print harmless lines, most often one, to standard error, if there still is one."""
     from unhang.reporters.printable import one_line
 
-    first, *patch = f"unhang: {text}".split("\n")  # the lines of a patch stay as they are
+    first, *patch = f"unhang: {text}".split("\n    ")  # the lines of a patch stay as they are
     indented = (f"{line[: len(line) - len(line.lstrip())]}{one_line(line)}" for line in patch)
-    click.echo("\n".join((one_line(first), *indented)), err=True)
+    click.echo("\n    ".join((one_line(first), *indented)), err=True)
 
 
 def _show_traceback() -> None:

@@ -21,13 +21,13 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Held, Job, plain, read_job
 from unhang.fixing.launch_edits import edit_launch
 from unhang.fixing.limits import Guard, guard_limit, refuse_shorter_than_default
-from unhang.fixing.own_keys import change_own_key
+from unhang.fixing.own_keys import change_fork_key, change_own_key
 from unhang.fixing.partners import partners
 from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.values import computed, for_older, other_ways, refuse_unresumed
+from unhang.fixing.values import computed, for_older, for_trainer, other_ways, refuse_unresumed
 from unhang.fixing.verdict import read_fixes
 from unhang.model.diagnosis import Diagnosis, Fix, FixKind
 from unhang.model.rewrite import ChangedFile, Rewrite, SkippedFix
@@ -114,11 +114,16 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
             except Refusal:
                 continue
             return _rewrite(job, changed, [(number, other)], passed)
+    for number, fix in enumerate(fixes, start=1):
+        if (forked := change_fork_key(job, fix)) is not None:
+            return _rewrite(job, forked[0], [(number, forked[1])], passed)
     reasons = "; ".join(f"fix {p.number} ({p.fix.where}): {p.reason}" for p in passed)
     told = f"{_names(job)} cannot take any fix of the verdict. {reasons}"
-    cures = (p.fix for p in passed if p.fix.kind is not FixKind.PROBE and _by_author(p.fix))
-    first = next(cures, None)
-    raise UsageError(told if first is None else f"{told}. By hand:{_indented(first.patch)}")
+    own = [p for p in passed if _by_author(p.fix)]
+    cures = [p for p in own if p.fix.kind is not FixKind.PROBE] or own
+    head = "# Fix {}:\n" if len(cures) > 1 else ""
+    patches = "\n".join(head.format(p.number) + p.fix.patch for p in cures)
+    raise UsageError(f"{told}. By hand:{_indented(patches)}" if patches else told)
 
 
 def _rewrite(
@@ -184,6 +189,8 @@ def _edit(job: Job, fix: Fix) -> Job:
     own = change_own_key(job, fix)
     if own is not None:
         return own
+    if (trained := for_trainer(fix, job)) is not fix:
+        fix, job = trained, job.remarked("the Trainer sets this timeout itself, by `ddp_timeout`")
     requests = read_requested_settings(fix)
     refuse_unresumed(fix, job)
     fix = for_older(fix, requests, job)

@@ -8,14 +8,17 @@ row can know (the name of an interface, the size of a host), is left to the user
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from unhang import lazy_re as re
 from unhang.fixing import batch_scripts, container_memory, device_maps, process_counts, rewording
 from unhang.fixing.config_file import Language
+from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Job
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_words import read_commands
+from unhang.linting.launches import unlisted
 from unhang.model.diagnosis import Fix
 
 Edit = Callable[[str, Fix], "str | None"]
@@ -33,6 +36,10 @@ _NODE_ADDRESS = re.compile(
     r"^(?P<indent>[ \t]*)(?:export[ \t]+)?(?P<name>VLLM_HOST_IP|(?:HOST|NODE|LOCAL)_IP)=[^\r\n]*",
     re.MULTILINE,
 )
+_MASTER_PORT = re.compile(r"--master[-_]port=\"?([$\w{}]+)\"?")
+_ENDPOINT = re.compile(r"--rdzv[-_]endpoint=\"?([$\w.{}-]+)\"?")
+"""An endpoint without a port."""
+
 _MACHINE = "machine_rank"
 _SAME_ON_MACHINES = ("main_process_ip", "main_process_port", "num_machines", "num_processes")
 """What `accelerate launch` reads from the file of each machine, and must be one for all."""
@@ -46,6 +53,8 @@ def edit_launch(job: Job, fix: Fix) -> Job | None:
     """
     if fix.remedy == "one_endpoint" and (agreed := _one_address(job)) is not None:
         return agreed
+    if fix.remedy == "one_endpoint" and (listed := _listed_address(job)) is not None:
+        return listed
     if fix.remedy == "fewer_processes":
         return process_counts.fewer(job)
     edits = _EDITS.get(fix.remedy, {})
@@ -103,6 +112,20 @@ def _one_address(job: Job) -> Job | None:
     return None if changed is job else changed
 
 
+def _listed_address(job: Job) -> Job | None:
+    """Give DeepSpeed's launcher the first host of the list, where its address is none of them."""
+    lists = {target.file_name: target.text for target in job.targets}
+    for held in job.documents:
+        if held.owner is None or held.file.language is not Language.SHELL:
+            continue
+        told = held.settings
+        host = unlisted(told, lists.get(Path(told.get("hostfile", "")).name, ""))
+        if host is not None:
+            text = shell_editor.set_flag(held.file.text, "master_addr", host, "")
+            return job.with_text(held, text)
+    return None
+
+
 def _interface(text: str, fix: Fix) -> str | None:
     """Interfaces that reach no other host, or do not exist, out of a list that names them.
 
@@ -143,6 +166,22 @@ def _reaching(value: str, missing: str | None = None) -> str:
         return "^docker0,lo"
     kept = [name for name in names if _LOCAL.fullmatch(name.partition(":")[0]) is None]
     return sign + ",".join(kept) if kept else "^docker0,lo"
+
+
+def _endpoint(text: str, fix: Fix) -> str | None:
+    """The port that torchrun is told beside an endpoint, which it reads there only."""
+    for command in read_commands(text):
+        words = [word.bare for word in command.words]
+        ports = [m[1] for m in map(_MASTER_PORT.fullmatch, words) if m is not None]
+        ends = [
+            word
+            for word, bare in zip(command.words, words, strict=True)
+            if _ENDPOINT.fullmatch(bare) is not None
+        ]
+        if "torchrun" in words and len(ports) == len(ends) == 1:
+            at = ends[0].end - ends[0].text.endswith('"')
+            return f"{text[:at]}:{ports[0]}{text[at:]}"
+    return batch_scripts.first_host(text, fix)
 
 
 def _rendezvous(text: str, _: Fix) -> str | None:
@@ -202,7 +241,7 @@ _EDITS: Mapping[str, Mapping[Language, Edit]] = {
         Language.CODE: device_maps.in_python,
     },
     "exclude_node": {Language.SHELL: batch_scripts.exclude},
-    "one_endpoint": {Language.SHELL: batch_scripts.first_host},
+    "one_endpoint": {Language.SHELL: _endpoint},
     "free_port": {Language.SHELL: batch_scripts.free_port},
     "longer_rendezvous": {Language.SHELL: _rendezvous},
     "stop_together": {Language.SHELL: _together},

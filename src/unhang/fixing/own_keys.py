@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import yaml
@@ -25,9 +25,14 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Held, Job, plain
 from unhang.fixing.refusal import Refusal
 from unhang.model.diagnosis import Fix
+from unhang.model.provenance import Message
 from unhang.model.toml import load
 from unhang.settings import family_of
 
+_OWN = "{} is a key of the job's own program: its name alone says what it does"
+_SHARE = re.compile(r"0?\.\d{1,6}")
+_TOLD = re.compile(r"#\s*((?:micro|mini)?[ -]?batch[ -]size)\s*(?:[:,;(.].*)?$", re.IGNORECASE)
+_SHORT = 3
 _PARTS = re.compile(r"[._]")
 _ORDER = (Language.SHELL, Language.YAML, Language.JSON, Language.TOML, Language.CODE)
 """What overrides what: a command line, a configuration, the defaults of a program."""
@@ -117,9 +122,45 @@ def change_own_key(job: Job, fix: Fix) -> Job | None:
         times = -(-chosen.value // new)  # rounded up: the product may grow, and never shrinks
         now = next(one for one in _said(changed) if one.where == partner.where)
         changed = _with(changed, now, f"{partner.value * times}", times)
-    return changed.remarked(
-        f"{chosen.place} is a key of the job's own program: its name alone says what it does"
-    )
+    return changed.remarked(_OWN.format(chosen.place))
+
+
+def change_fork_key(job: Job, fix: Fix) -> tuple[Job, Fix] | None:
+    """The job with another way of a cure by a key of a fork, and that way; None without one.
+
+    A program made from a framework keeps the ends of its keys under roots of its own:
+    `worker.rollout.share` of `actor.rollout.share`. Just one such key must be there.
+    """
+    recipes = [r for f in family_of(fix.framework) for r in f.recipes.get(fix.remedy, ())]
+    for recipe in recipes:
+        if recipe.title is None or len(recipe.changes) != 1:
+            continue
+        (change,) = recipe.changes
+        name = plain(change.name)
+        end = ".".join(("", *name.split(".")[-2:]))
+        found = [
+            (held, key, value)
+            for held in job.documents
+            for key, value in held.settings.items()
+            if key.endswith(end) and key != name and "." in name
+        ]
+        if len(found) != 1 or change.digits is None or not _SHARE.fullmatch(found[0][2]):
+            continue
+        held, key, value = found[0]
+        new = round(float(value) * change.times, change.digits)
+        if held.owner is None or held.file.language is not Language.YAML:
+            continue
+        if change.least is not None and new < change.least:
+            continue
+        text = held.file.text
+        text = yaml_editor.set_key(text, _spelled(text, key.split(".")), new)
+        place = f"`{key}` ({held.file.path})"
+        sentence = f"fix.{fix.remedy}"
+        title = Message(key=f"{sentence}.title.{recipe.title}", values={"place": held.file.path})
+        risk = fix.risk if recipe.risk is None else Message(key=f"{sentence}.risk.{recipe.risk}")
+        changed = job.with_text(held, text).remarked(_OWN.format(place))
+        return changed, replace(fix, title=title, risk=risk, patch=f"{key}={new}")
+    return None
 
 
 def _theirs(fix: Fix) -> Iterator[str]:
@@ -203,9 +244,14 @@ def _in_code(held: Held) -> Iterator[_Said]:
         return
     defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)
     alone = not any(isinstance(node, defined) for node in ast.walk(tree))
+    lines = held.file.text.split("\n")
     for key, node in _values(tree):
         if (number := _number(node)) is not None:
             yield _Said(held, key, number, node, alone)
+            told = _TOLD.search(lines[node.end_lineno - 1]) if node.end_lineno else None
+            if told is not None and len(key) < _SHORT:
+                # A letter says nothing, and its author does.
+                yield _Said(held, re.sub("[ -]", "_", told[1].lower()), number, node, alone)
 
 
 def _values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:

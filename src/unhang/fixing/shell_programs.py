@@ -32,6 +32,8 @@ _ASIDE = frozenset(
 
 _OVERRIDE = re.compile(r"(?:\+{0,2}|~)([A-Za-z_]\w*)[\w.]*=")
 _ASSIGNED = re.compile(r"\w+\+?=.*", re.DOTALL)
+_NO_GPU = re.compile(r"""CUDA_VISIBLE_DEVICES=(?:""|''|["']?-1["']?)?""")
+_PATH = re.compile(r"(?:^|=)[\w.~$-]*/")
 
 
 def launch(text: str, commands: Sequence[Command], framework: str) -> Command:
@@ -182,9 +184,26 @@ def programs_of(text: str, command: Command) -> tuple[set[str], bool]:
     ):
         return set(), False
     document = SettingsDocument(name="")
-    note_programs(document, text[command.start : command.end])
+    note_programs(document, _without_data(text, command))
     runs = not (_RUNNERS | launchers()).isdisjoint(words) and _NOT_TRAINING.isdisjoint(words)
     return document.programs, runs or document.torchrun or len(document.programs) > 0
+
+
+def without_gpu(command: Command) -> bool:
+    """Whether a command hides every GPU from the program that it starts."""
+    return any(_NO_GPU.fullmatch(word.text) for word in command.words)
+
+
+def _without_data(text: str, command: Command) -> str:
+    """The text of a command but for paths behind its program's options: a folder starts nothing."""
+    words = command.words
+    at = next((i for i, w in enumerate(words) if w.bare.endswith(".py")), len(words))
+    kept, end = "", command.start
+    for before, word in zip(words[at:], words[at + 1 :], strict=False):
+        option = before.bare.startswith("--") or word.bare.startswith("--")
+        if option and _PATH.search(word.bare) is not None:
+            kept, end = kept + text[end : word.start], word.end
+    return kept + text[end : command.end]
 
 
 def _starts(text: str) -> bool:

@@ -27,6 +27,7 @@ from unhang.settings.knobs import NoChange
 _RESUME = r"(?:\w*[._])?(?:resume\w*|load_checkpoint\w*)"
 _NOTHING = r"(?:null|~|none|false|no|disable)"
 _RESUMES = re.compile(rf"(?:.*\.)?{_RESUME}")
+_MINUTES = re.compile(r"^export DEEPSPEED_TIMEOUT=(\d{1,6})\b", re.MULTILINE)
 _RESUMES_NOT = re.compile(
     rf"(?im)(?<![^\s.-]){_RESUME}(?::[ \t]*{_NOTHING}?(?=[ \t]*(?:#.*)?$)|={_NOTHING}(?=\s|$))"
 )
@@ -71,6 +72,23 @@ def refuse_unresumed(fix: Fix, job: Job) -> None:
             raise Refusal(
                 f"`{said[0].strip()}`: nothing would resume from what is saved more often"
             )
+
+
+def for_trainer(fix: Fix, job: Job) -> Fix:
+    """The timeout of DeepSpeed as a job says it in which the Trainer sets that up.
+
+    The Trainer hands `ddp_timeout` to `init_distributed`, which then reads no variable
+    (`TrainingArguments._setup_devices`). Its key of DeepSpeed's name holds a configuration;
+    DeepSpeed's own flag has no value.
+    """
+    minutes = _MINUTES.search(fix.patch)
+    if minutes is None or not (job.value(fix.framework) or "").endswith(".json"):
+        return fix
+    key = "ddp_timeout"
+    # The innermost of those that know it: the others take it over.
+    *_, trainer = (f.name for f in frameworks().values() if any(t.key == key for t in f.timeouts))
+    patch = f"{key}: {int(minutes[1]) * 60}"
+    return replace(fix, framework=trainer, where="yaml", patch=patch, version=None)
 
 
 def for_older(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> Fix:

@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from unhang import lazy_re as re
 from unhang.linting.conditions import finding, world_product
 from unhang.linting.document import SettingKind, SettingsDocument, Written
-from unhang.linting.launches import batch_script, device_counts, nodes_of_one_job
+from unhang.linting.launches import batch_script, device_counts, nodes_of_one_job, unlisted
 from unhang.linting.slurm import multiplied
-from unhang.model.lint import LintFinding, Severity
+from unhang.model.lint import LintFinding, SettingPlace, Severity
 from unhang.settings import frameworks
 from unhang.settings.frameworks import Framework, find_knob
 from unhang.settings.knobs import same
@@ -22,6 +22,11 @@ from unhang.settings.knobs import same
 _SLOTS = re.compile(r"^[^#\s]\S*\s+slots=(\d{1,6})\b", re.MULTILINE)
 _SCHEDULERS = {"WarmupLR": "constant_with_warmup", "WarmupDecayLR": "linear"}
 """DeepSpeed's schedulers, by what the Trainer calls them."""
+
+_COMMENT = re.compile(r"\s*#")
+_CONFIG = re.compile(r"(?<![\w./${}~-])[\w./-]{0,255}\w\.(?:json|ya?ml|toml)\b")
+_MAKES = re.compile(r">|\b(?:cp|mv|ln|wget|curl|tee|cd|touch|git|tar|unzip|sed)\s")
+"""Commands that make a file, or go where another one is."""
 
 _FAMILIES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 
@@ -33,6 +38,8 @@ def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding
     for document in files:
         named = [o for pair in _pairs(files) if document in pair for o in pair if o is not document]
         yield from batch_script(document, files)
+        yield from _near_files(document, files)
+        yield from _unlisted(document)
         yield from multiplied(document.name, document.script, _texts(files))
         if document.script:
             configs = [o for o in named if "accelerate-yaml" in o.programs]
@@ -48,6 +55,31 @@ def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding
                 yield from world_product(config, _ranks(launch))
 
 
+def _near_files(
+    document: SettingsDocument, files: Sequence[SettingsDocument]
+) -> Iterator[LintFinding]:
+    """A configuration that a script names, where one of nearly the same name is there instead."""
+    names = {_file(other).name for other in files}
+    for number, line in enumerate(document.script.splitlines(), start=1):
+        if _COMMENT.match(line) or _MAKES.search(line):
+            continue
+        for word in map(str, _CONFIG.findall(line)):
+            name = PurePosixPath(word).name
+            near = sorted(n for n in names if n != name and _alike(n) == _alike(name))
+            made = any(_MAKES.search(o) and name in o for o in document.script.splitlines())
+            here = (Path(document.name).parent / word, Path(word))
+            if name in names or len(near) != 1 or made or any(path.exists() for path in here):
+                continue
+            place = SettingPlace(artifact=document.name, line=number)
+            written = Written(name=word, value=None, place=place, kind=SettingKind.OPTION)
+            yield finding(written, "near_file", Severity.WARNING, near=near[0])
+
+
+def _alike(name: str) -> str:
+    """A name without what is easily mistaken: case, the sign between words, `.yml` or `.yaml`."""
+    return re.sub(r"\.yml$", ".yaml", name.lower().replace("-", "_"))
+
+
 def _texts(files: Sequence[SettingsDocument]) -> Mapping[str, str]:
     return {PurePosixPath(d.name).name: d.script for d in files if d.script}
 
@@ -55,16 +87,31 @@ def _texts(files: Sequence[SettingsDocument]) -> Mapping[str, str]:
 def _ranks(launch: SettingsDocument) -> int | None:
     """How many ranks a launch starts; None where it does not tell."""
     told = {n: w.value or "" for n, w in _plain_settings(launch).items()}
-    hosts = told.get("hostfile")
-    if hosts is not None and not {"include", "exclude", "num_nodes", "num_gpus"} & told.keys():
-        try:
-            text = (Path(launch.name).parent / hosts).read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            return None
+    text = _hostfile(launch)
+    if "hostfile" in told and not {"include", "exclude", "num_nodes", "num_gpus"} & told.keys():
         return sum(map(int, _SLOTS.findall(text))) or None
     gpus = told.get("num_gpus") or told.get("nproc_per_node") or told.get("nproc-per-node", "")
     nodes = told.get("num_nodes") or told.get("nnodes") or "1"
     return int(gpus) * int(nodes) if gpus.isdigit() and nodes.isdigit() else None
+
+
+def _hostfile(launch: SettingsDocument) -> str:
+    """The list of hosts that a launch names; empty where it is not here."""
+    written = _plain_settings(launch).get("hostfile")
+    try:
+        return (Path(launch.name).parent / ((written and written.value) or "")).read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _unlisted(document: SettingsDocument) -> Iterator[LintFinding]:
+    """An address of rank 0 that is none of the hosts on which DeepSpeed starts ranks."""
+    options = _plain_settings(document)
+    told = {name: written.value or "" for name, written in options.items()}
+    host = unlisted(told, _hostfile(document))
+    if host is not None:
+        address = options["master_addr"]
+        yield finding(address, "not_a_host", Severity.WARNING, file=told["hostfile"], host=host)
 
 
 def _pairs(

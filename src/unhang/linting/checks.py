@@ -162,6 +162,7 @@ def _unknown(written: Written, releases: Releases) -> Iterator[LintFinding]:
 
 def _together(document: SettingsDocument, releases: Releases) -> Iterator[LintFinding]:
     yield from _contradictions(document)
+    yield from _repeated(document)
     if document.running:
         yield from _no_recorder(document, releases)
 
@@ -186,6 +187,15 @@ def _contradictions(document: SettingsDocument) -> Iterator[LintFinding]:
                 before=before.value,
                 line=before.place.line,
             )
+
+
+def _repeated(document: SettingsDocument) -> Iterator[LintFinding]:
+    """A key that stands twice in one mapping: of the first nobody sees that it is dropped."""
+    for twice in document.repeated:
+        place = SettingPlace(artifact=document.name, line=twice.line)
+        written = Written(name=twice.key, value=twice.value, place=place, kind=SettingKind.OPTION)
+        severity = Severity.INFO if twice.same else Severity.WARNING
+        yield finding(written, "key_twice", severity, line=twice.first)
 
 
 def _no_recorder(document: SettingsDocument, releases: Releases) -> Iterator[LintFinding]:

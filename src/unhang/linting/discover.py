@@ -133,7 +133,7 @@ def read_text(path: Path, text: str) -> list[SettingsDocument]:
         text = without_heredocs(text)
         document.script = text
     reader(document, text)
-    error = find_error(path.suffix.lower(), text)
+    error = find_error(path.suffix.lower(), text, document.repeated)
     if error is not None:
         document.error = f"does not parse: {error}; what could be read of it is judged"
     return [document, *within]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field, replace
 
+from unhang.linting.syntax import RepeatedKey
 from unhang.model.lint import SettingPlace
 
 
@@ -48,6 +49,7 @@ class SettingsDocument:
         dotted: of a JSON, the plain values by their dotted keys.
         error: why it does not parse, where it does not.
         script: the text of a batch script.
+        repeated: of a YAML, the keys that stand twice in one mapping.
     """
 
     name: str
@@ -63,6 +65,7 @@ class SettingsDocument:
     dotted: dict[str, str] = field(default_factory=dict)
     error: str | None = None
     script: str = ""
+    repeated: list[RepeatedKey] = field(default_factory=list)
 
     def add(
         self,

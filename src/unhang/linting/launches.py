@@ -12,6 +12,8 @@ from unhang.model.lint import LintFinding, SettingPlace, Severity
 
 _RANK = ("NODE_RANK", "--node_rank", "--node-rank", "--machine_rank")
 _NODES = ("NNODES", "--nnodes", "--num_machines")
+_HOST = re.compile(r"^[ \t]*([^#\s]\S*)[ \t]+slots=", re.MULTILINE)
+_NUMBERS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _ONE_STORE = ("MASTER_ADDR", "MASTER_PORT", "--master_addr", "--master_port")
 _TESTED = re.compile(
     r"\[\[?\s+[\"']?\$\{?([A-Z][A-Z0-9_]{2,})\}?[\"']?\s+-(?:lt|le|gt|ge|eq|ne)\s", re.MULTILINE
@@ -139,3 +141,18 @@ def _at(document: SettingsDocument, at: int, name: str, topic: str) -> LintFindi
     place = SettingPlace(artifact=document.name, line=line)
     written = Written(name=name, value=None, place=place, kind=SettingKind.VARIABLE)
     return finding(written, topic, Severity.WARNING)
+
+
+def unlisted(told: Mapping[str, str], hostfile: str) -> str | None:
+    """The first host of a list, where the address of rank 0 is none of its hosts; else None.
+
+    Only numbers are compared: a host has several names, and an interface of its own may have one.
+
+    Args:
+        told: options of DeepSpeed's launcher by their plain names.
+        hostfile: the text of the list.
+    """
+    address, hosts = told.get("master_addr", ""), _HOST.findall(hostfile)
+    chosen = {"include", "exclude"} & told.keys()
+    numbers = all(_NUMBERS.fullmatch(each) for each in (address, *hosts))
+    return hosts[0] if hosts and numbers and not chosen and address not in hosts else None

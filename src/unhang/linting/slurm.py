@@ -8,7 +8,7 @@ GPU.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from unhang import lazy_re as re
 from unhang.model.lint import LintFinding, SettingPlace, Severity
@@ -40,7 +40,9 @@ _HEAD = re.compile(r"(?:[ \t]*(?:#.*)?\n)*")
 _DIRECTIVE = re.compile(
     r"^#SBATCH[ \t]+(--?[A-Za-z][\w-]*)(?:[= \t]*)(.*?)(?:[ \t]#.*)?$", re.MULTILINE
 )
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+))")
+_VARIABLE = re.compile(r"\$(?:(\w+|\([^)]*\))|\{(\w+))")
+_NAMES = frozenset({"--output", "-o", "--error", "-e", "--job-name", "-J"})
+"""Options that take any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,11 @@ def _verbatim(name: str, text: str) -> Iterator[LintFinding]:
         if (found := _VARIABLE.search(line[2])) is not None:
             variable = found[1] or found[2]
             at = line.start()
-            yield _finding(name, text, at, line[1], "directive_verbatim", variable=variable)
+            severity = Severity.WARNING if line[1] in _NAMES else Severity.ERROR
+            yield replace(
+                _finding(name, text, at, line[1], "directive_verbatim", variable=variable),
+                severity=severity,
+            )
 
 
 def _alone(command: str) -> bool:

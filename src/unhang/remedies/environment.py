@@ -33,15 +33,16 @@ def _by_shell(values: Mapping[str, str]) -> tuple[PatchLanguage, str]:
 
 
 def _by_deepspeed(values: Mapping[str, str]) -> tuple[PatchLanguage, str]:
-    """Exports, and a file: DeepSpeed's launcher passes few variables on to other nodes."""
-    lines = [
-        line
-        for name, value in values.items()
-        for line in (
-            f"export {name}={value if '$(' in value else shlex.quote(value)}",
-            f'echo "{name}=${name}" >> ~/.deepspeed_env',
-        )
-    ]
+    """Exports, and a file: DeepSpeed's launcher passes few variables on to other nodes.
+
+    Among them are NCCL's (`EXPORT_ENVS` of deepspeed/launcher/runner.py): no later job should find
+    these in a file.
+    """
+    lines = []
+    for name, value in values.items():
+        lines.append(f"export {name}={value if '$(' in value else shlex.quote(value)}")
+        if not name.startswith("NCCL_"):
+            lines.append(f'echo "{name}=${name}" >> ~/.deepspeed_env')
     return PatchLanguage.ENV, "\n".join(lines)
 
 

@@ -26,6 +26,7 @@ from unhang.remedies.cures import Cure
 _SIGKILL = 9
 _FABRIC = frozenset({Cause.RDMA_FAULT, Cause.P2P_FAULT})
 _RAISED = frozenset({Cause.RANK_EXCEPTION, Cause.RANK_CRASH, Cause.DATA_SLOW, Cause.HOST_OOM})
+_ANSWERED = frozenset({StoreProblem.PEER_CLOSED, StoreProblem.VALIDATION_FAILED})
 _REACHED = frozenset(
     {
         StoreProblem.KEY_TIMED_OUT,
@@ -177,6 +178,9 @@ def _rendezvous(case: RemedyContext, cures: tuple[Cure, ...]) -> tuple[Cure, ...
     if any((fault.host or "").startswith("127.0.1.") for fault in faults):
         # How Debian's /etc/hosts gives a host its own name: no other host means this one by it.
         return cures
+    if local and StoreProblem.RENDEZVOUS_UNREACHABLE in problems and problems & _ANSWERED:
+        # What answers on this very host is no store, however long anybody waits.
+        return tuple(c for c in cures if c is not Cure.LONGER_RENDEZVOUS)
     if problems & _REACHED and not problems & _UNREACHED:
         return (Cure.LATE_RANK, Cure.LONGER_RENDEZVOUS)
     if local and not problems & (_UNREACHED - {StoreProblem.CONNECT_TIMED_OUT}):

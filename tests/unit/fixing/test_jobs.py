@@ -590,3 +590,35 @@ def test_a_fork_keeps_what_every_release_has(tmp_path: Path) -> None:
     (path,) = write(tmp_path, run__sh="torchrun -m training.main --lr 1 --my-loss 1\n")
     with pytest.raises(UsageError, match="does not know"):
         unhang.fix(path, rarely)
+
+
+def test_the_trainer_sets_the_timeout_of_deepspeed(tmp_path: Path) -> None:
+    patch = "export DEEPSPEED_TIMEOUT=90  # minutes"
+    longer = verdict(fix("deepspeed", "env", patch))
+    config = "output_dir: x\nper_device_train_batch_size: 4\n"
+    paths = write(tmp_path, run__sh="torchrun t.py a.yaml --deepspeed=z.json\n", a__yaml=config)
+    rewrite = unhang.fix(paths, longer)
+    assert [f.after for f in rewrite.files if f.changed] == [f"{config}ddp_timeout: 5400\n"]
+    paths = write(tmp_path, run__sh="deepspeed t.py --deepspeed --deepspeed_config z.json\n")
+    assert "export DEEPSPEED_TIMEOUT=90\n" in unhang.fix(paths, longer).after
+
+
+def test_a_variable_reaches_the_program_with_the_gpus(tmp_path: Path) -> None:
+    name = "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+    allocator = verdict(fix("axolotl", "env", f"export {name}"))
+    before = 'CUDA_VISIBLE_DEVICES="" python -m axolotl.cli.preprocess a.yml\n'
+    (path,) = write(tmp_path, run__sh=before)
+    with pytest.raises(UsageError, match="without a GPU"):
+        unhang.fix(path, allocator)
+    train = "accelerate launch -m axolotl.cli.train a.yml\n"
+    (path,) = write(tmp_path, run__sh=before + train)
+    assert unhang.fix(path, allocator).after == f"{before}export {name}\n{train}"
+
+
+def test_a_folder_behind_an_option_starts_nothing(tmp_path: Path) -> None:
+    patch = "per_device_train_batch_size: 4\ngradient_accumulation_steps: 2"
+    smaller = verdict(fix("trl", "yaml", patch, "smaller_batch"))
+    text = "accelerate launch t.py --lora /x/LLaMA-Factory/y --per_device_train_batch_size {}\n"
+    (path,) = write(tmp_path, run__sh=text.format("4 --gradient_accumulation_steps 2"))
+    after = unhang.fix(path, smaller).after
+    assert after == text.format("2 --gradient_accumulation_steps 4")

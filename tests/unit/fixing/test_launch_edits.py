@@ -405,3 +405,64 @@ def test_an_exclusion_that_leaves_no_interface_is_shortened(tmp_path: Path) -> N
     patch = "# No interface is called ^lo,docker,eth0,vmnet.\nip address\n"
     done = unhang.fix([str(tmp_path / "a.sh")], verdict("interface", patch=patch))
     assert done.after == "export NCCL_SOCKET_IFNAME=^lo,docker,vmnet\n"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "after"),
+    [
+        ("$HEAD", "--rdzv_endpoint=$HEAD:$PORT --master_port=$PORT"),
+        ('"$HEAD"', '--rdzv_endpoint="$HEAD:$PORT" --master_port=$PORT'),
+        ("$HEAD:29500", None),
+    ],
+)
+def test_an_endpoint_takes_the_port_that_is_ignored_beside_it(
+    tmp_path: Path, endpoint: str, after: str | None
+) -> None:
+    text = f"torchrun --rdzv_endpoint={endpoint} --master_port=$PORT x.py\n"
+    if after is not None:
+        assert fixed(tmp_path, "run.sh", text, "one_endpoint") == f"torchrun {after} x.py\n"
+        return
+    with pytest.raises(UsageError, match="consists of commands"):
+        fixed(tmp_path, "run.sh", text, "one_endpoint")
+
+
+def test_all_that_is_left_to_do_by_hand_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text("torchrun x.py\n")
+    (first,) = verdict("gpu_check", "nvidia-smi -q").fixes
+    probe = replace(first, kind=FixKind.PROBE)
+    both = (first, replace(first, patch="if true; then\n    reboot\nfi"), probe)
+    given = verdict("gpu_check")
+    with pytest.raises(UsageError) as error:
+        unhang.fix([str(path)], replace(given, fixes=both))
+    told = ("# Fix 1:", "nvidia-smi -q", "# Fix 2:", *both[1].patch.splitlines())
+    shown = "\n".join(f"    {line}" for line in told)
+    assert str(error.value).partition(" By hand:\n")[2] == shown
+    with pytest.raises(UsageError, match=r"By hand:\n    nvidia-smi -q$"):
+        unhang.fix([str(path)], replace(given, fixes=(probe,)))
+
+
+@pytest.mark.parametrize(
+    ("address", "more", "wrong"),
+    [
+        ("10.0.0.9", "", True),
+        ("10.0.0.2", "", False),
+        ("head", "", False),
+        ("10.0.0.9", "--include 10.0.0.2 ", False),
+    ],
+)
+def test_rank_0_is_on_a_host_of_the_list(
+    tmp_path: Path, address: str, more: str, wrong: bool
+) -> None:
+    text = f"deepspeed --hostfile hosts {more}--master_addr {address} t.py\n"
+    for name, said in (("run.sh", text), ("hosts", "10.0.0.1 slots=8\n10.0.0.2 slots=8\n")):
+        (tmp_path / name).write_text(said)
+    findings = unhang.lint(str(tmp_path / "run.sh")).findings
+    assert ("advice.not_a_host" in {f.reason.key for f in findings}) is wrong
+    paths = [str(tmp_path / "run.sh"), str(tmp_path / "hosts")]
+    if wrong:
+        done = unhang.fix(paths, verdict("one_endpoint"))
+        assert [f.after for f in done.files if f.changed] == [text.replace(address, "10.0.0.1")]
+        return
+    with pytest.raises(UsageError, match="consists of commands"):
+        unhang.fix(paths, verdict("one_endpoint"))

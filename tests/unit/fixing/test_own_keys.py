@@ -172,3 +172,39 @@ def test_a_key_of_the_trainer_is_not_the_job_s_own(tmp_path: Path) -> None:
     (path,) = write(tmp_path, b__yaml="data:\n  num_workers: 2\n")
     with pytest.raises(UsageError, match="is already 2"):
         unhang.fix(path, verdict(LOADERS))
+
+
+def test_a_fork_keeps_the_ends_of_keys(tmp_path: Path) -> None:
+    patch = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4"
+    smaller = verdict(fix("verl", "hydra", patch, "smaller_batch"))
+    text = "worker:\n  rollout:\n    gpu_memory_utilization: 0.8  # share\n"
+    (path,) = write(tmp_path, config__yaml=text)
+    done = unhang.fix(path, smaller)
+    assert done.after == text.replace("0.8", "0.64")
+    assert "worker.rollout.gpu_memory_utilization" in done.remarks[0]
+    other = "other:\n  rollout:\n    gpu_memory_utilization: 0.5\n"
+    (path,) = write(tmp_path, config__yaml=f"{text}{other}")
+    with pytest.raises(UsageError, match="cannot take any fix"):
+        unhang.fix(path, smaller)
+
+
+@pytest.mark.parametrize(
+    ("comment", "after"),
+    [
+        ("micro batch size: of each GPU", "B = 32"),
+        ("batch size", "B = 32"),
+        ("total batch size", None),
+        ("before the batch size was known", None),
+        ("batch size in evaluation", None),
+    ],
+)
+def test_what_a_constant_is_stands_behind_it(
+    tmp_path: Path, comment: str, after: str | None
+) -> None:
+    text = f"T = 8 # length\nB = 64 # {comment}\n\ndef f():\n    return B * T\n"
+    paths = write(tmp_path, train__py=text)
+    if after is not None:
+        assert changed(paths) == {"train.py": text.replace("B = 64", after)}
+        return
+    with pytest.raises(UsageError, match="cannot take any fix"):
+        changed(paths)

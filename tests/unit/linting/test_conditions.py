@@ -226,3 +226,42 @@ def test_a_release_that_nobody_names_is_guessed_and_said(tmp_path: Path) -> None
     assert [(f.reason.key, f.severity.value) for f in report.findings] == [
         ("advice.key_guessed", "info")
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("trainer:\n  profiler: pytorch\n  devices: 4\n  profiler: null\n", {"profiler"}),
+        ("tokens:\n  pad: x\ntokens:\n", {"tokens"}),
+        ("a:\n  x: 1\nb:\n  x: 2\n", set()),
+        ("a: &a\n  x: 1\nb:\n  <<: *a\n  x: 2\nc:\n  - x: 1\n  - x: 2\n", set()),
+        ("x: 1\n---\nx: 2\n", set()),
+    ],
+)
+def test_of_a_key_that_stands_twice_one_is_dropped(
+    tmp_path: Path, text: str, expected: set[str]
+) -> None:
+    assert found(tmp_path, a__yaml=text) == {("key_twice", name) for name in expected}
+
+
+def test_a_key_that_stands_twice_with_one_value_is_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("x: 1\nx: 1\n")
+    (finding,) = unhang.lint(str(tmp_path)).findings
+    assert (finding.severity.value, finding.where.line) == ("info", 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("accelerate launch --config_file zero_3.yaml t.py", {("near_file", "zero_3.yaml")}),
+        ("accelerate launch --config_file zero_3.yml t.py", set()),
+        ("# accelerate launch --config_file zero_3.yaml t.py", set()),
+        ("cp base zero_3.yaml\naccelerate launch --config_file zero_3.yaml t.py", set()),
+        ("accelerate launch --config_file other_3.yaml t.py", set()),
+    ],
+)
+def test_a_file_of_nearly_the_same_name_is_another(
+    tmp_path: Path, command: str, expected: set[tuple[str, str]]
+) -> None:
+    texts = {"run__sh": f"{command}\n", "zero_3__yml": "distributed_type: DEEPSPEED\n"}
+    assert found(tmp_path, **texts) == expected

@@ -62,6 +62,7 @@ def test_what_each_task_gets(
         ("#SBATCH -N ${N}  # from the caller", {"-N"}),
         ("#SBATCH --nodes=2  # not $NUM_NODES", set()),
         ("#SBATCH --output=%x-%j.out", set()),
+        ('#SBATCH --output="%x-$(date +%F)-%j.out"', {"--output"}),
         ("##SBATCH --nodes=$NUM_NODES", set()),
         # Behind the first command it is text, which a shell may expand for another script.
         ("sbatch <<EOF\n#SBATCH --nodes=$NUM_NODES\nEOF", set()),

@@ -286,6 +286,13 @@ def test_an_address_that_debian_gives_a_host_is_no_address_for_others() -> None:
     assert "one_endpoint" in told
 
 
+def test_nobody_waits_for_what_answers_here_and_is_no_store() -> None:
+    closed = store(StoreProblem.PEER_CLOSED, "localhost")
+    unreachable = store(StoreProblem.RENDEZVOUS_UNREACHABLE)
+    assert "longer_rendezvous" in remedies(Cause.RENDEZVOUS, unreachable)
+    assert "longer_rendezvous" not in remedies(Cause.RENDEZVOUS, closed, unreachable)
+
+
 @pytest.mark.parametrize(
     ("text", "helps"),
     [

@@ -167,7 +167,13 @@ def test_variables_reach_the_workers_of_ray() -> None:
     assert "NCCL_P2P_DISABLE" in verl.patch
     assert "ray.init" in write_fixes(case(Cause.P2P_FAULT, "ray-train"))[0].patch
     assert write_fixes(case(Cause.P2P_FAULT, "trl"))[0].patch == "export NCCL_P2P_DISABLE=1"
-    assert ".deepspeed_env" in write_fixes(case(Cause.P2P_FAULT, "deepspeed"))[0].patch
+
+
+def test_deepspeed_passes_only_the_variables_of_nccl_on() -> None:
+    nccl = write_fixes(case(Cause.P2P_FAULT, "deepspeed"))[0]
+    assert nccl.patch == "export NCCL_P2P_DISABLE=1"
+    patches = [fix.patch for fix in write_fixes(case(Cause.GPU_OOM, "deepspeed"))]
+    assert any("_ALLOC_CONF" in patch and ".deepspeed_env" in patch for patch in patches)
 
 
 def test_a_node_is_excluded_only_where_the_evidence_names_it() -> None:

@@ -245,6 +245,7 @@ def test_a_trap_is_told(
         ("TORCHELASTIC_USE_AGENT_STORE", "True", {"others": {"TORCHELASTIC_RUN_ID": "x"}}),
         ("--max-restarts", "0", {"torch": "2.9.0"}),
         ("--max-restarts", "3", {"torch": "2.4.1"}),
+        ("--max-restarts", "3", {"torch": "2.9.0", "torchrun": False}),
         (
             "--max-restarts",
             "3",

@@ -21,6 +21,7 @@ from unhang.fixing.shell_programs import (
     programs_of,
     refuse_own_overrides,
     refuse_own_program,
+    without_gpu,
 )
 from unhang.fixing.shell_values import ShellValues
 from unhang.fixing.shell_words import Command, ShellWord, read_commands
@@ -260,8 +261,13 @@ def _append(
 def _add_lines(text: str, commands: Sequence[Command], lines: Sequence[str], newline: str) -> str:
     """Add exports after the last plain one, or before the first command that starts a program."""
     started = [(c, *programs_of(text, c)) for c in commands]
-    named = (c for c, programs, _ in started if programs)
-    first = next(named, next((c for c, _, runs in started if runs), None))
+    running = [(c, programs) for c, programs, runs in started if programs or runs]
+    visible = [(c, programs) for c, programs in running if not without_gpu(c)]
+    if running and not visible:
+        line = line_at(text, running[0][0].start)
+        raise Refusal(f"line {line} starts its program without a GPU: no training would read it")
+    named = (c for c, programs in visible if programs)
+    first = next(named, next((c for c, _ in visible), None))
     before = [
         c
         for c in commands

@@ -44,12 +44,12 @@ _INTERFACE = """
 # nothing; or exclude what reaches no other host: export NCCL_SOCKET_IFNAME=^docker0,lo
 # Else, on each node, before the launch command: the interface that reaches rank 0's host.
 command -v ip > /dev/null || apt-get install --yes iproute2
-address=$(getent ahostsv4 "$MASTER_ADDR" | awk 'NR == 1 {print $1}')
+address=$(getent ahostsv4 "${MASTER_ADDR:?}" | awk 'NR == 1 {print $1}')
 nic=$(ip -o route get "$address" | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')
 if [ "$nic" = lo ]; then  # this is rank 0's host: the interface that has the address
     nic=$(ip -o -4 address | awk -v a="$address/" 'index($4, a) == 1 {print $2}')
 fi
-export NCCL_SOCKET_IFNAME="=$nic" GLOO_SOCKET_IFNAME="$nic"
+[ -n "$nic" ] && export NCCL_SOCKET_IFNAME="=$nic" GLOO_SOCKET_IFNAME="$nic"
 ip -br address show dev "$nic"
 """
 

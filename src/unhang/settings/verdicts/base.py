@@ -22,7 +22,7 @@ class SettingContext:
         frameworks: every framework at work.
         expired_ms: the timeout that ran out, where a failure is being judged.
         nodes: number of hosts.
-        torchrun: the job is started by torchrun (or accelerate, which uses it).
+        torchrun: the job is started by torchrun (or accelerate, which uses it); None: unknown.
         others: the other settings in force, by bare name.
         read_by_code: names that the project's own code reads.
         plugin: nccl-rdma-sharp-plugins is installed; None = not looked.
@@ -35,7 +35,7 @@ class SettingContext:
     frameworks: frozenset[str] = frozenset()
     expired_ms: int | None = None
     nodes: int | None = None
-    torchrun: bool = False
+    torchrun: bool | None = None
     others: Mapping[str, str] = field(default_factory=dict)
     read_by_code: frozenset[str] = frozenset()
     plugin: bool | None = None

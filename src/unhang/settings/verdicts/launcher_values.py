@@ -27,6 +27,8 @@ def _restarts(given: Given) -> Iterator[SettingVerdict]:
     failed or hung; with one for each start 12 of 12 did (pytorch issue 135712).
     """
     shares = at_least(given.context.torch, _SHARES_SINCE)
+    if given.context.torchrun is False:
+        return  # Another launcher makes its own rendezvous.
     if not given.number or shares is False or given.context.others.get(_OWN_STORE) == "1":
         return
     severity = Severity.WARNING if shares else Severity.INFO
