@@ -23,8 +23,13 @@ def advise(incident: Incident, diagnosis: Diagnosis) -> tuple[Collect, ...]:
     if diagnosis.outcome is not Outcome.CAUSE:
         known = diagnosis.culprits if diagnosis.outcome is Outcome.LOCATED else NO_RANKS
         asked.extend(_general(incident, known))
-    unique = {c.what.key: c for c in reversed(asked)}
-    return tuple(c for c in asked if unique.pop(c.what.key, None) is not None)[:_MOST]
+    unique = {_subject(c): c for c in reversed(asked)}
+    return tuple(c for c in asked if unique.pop(_subject(c), None) is not None)[:_MOST]
+
+
+def _subject(asked: Collect) -> str:
+    """What is asked for; the kernel's log is asked for once, by whoever asks first."""
+    return "kernel log" if "kernel_log" in asked.what.key else asked.what.key
 
 
 def _general(incident: Incident, culprits: Ranks) -> Iterator[Collect]:

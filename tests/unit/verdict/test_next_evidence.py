@@ -122,3 +122,12 @@ def test_what_stands_without_a_timeout_is_looked_at_while_it_stands(tmp_path: Pa
     asked = {collect.what.key.split(".")[1] for collect in diagnosis.collect_next}
     assert "standing_stacks" in asked, (asked, diagnosis.outcome)
     assert not asked & {"stacks", "before"}
+
+
+def test_the_log_of_the_kernel_is_asked_for_once(tmp_path: Path) -> None:
+    line = "torch/distributed/elastic/multiprocessing/api.py:899] failed (exitcode: -9)"
+    tail = "local_rank: 0 (pid: 700) of binary: /usr/bin/python3"
+    (tmp_path / "job.log").write_text(f"E1201 06:30:32.000000 4100 {line} {tail}\n")
+    found = diagnose(str(tmp_path))
+    assert found.culprits == {0}
+    assert len([c for c in found.collect_next if "kernel_log" in c.what.key]) == 1
