@@ -15,7 +15,7 @@ from operator import and_
 from unhang.live.judge.claim import Claim, is_fresh, lasted_s, limit_s, phase_of
 from unhang.live.judge.conditions import has_begun, stage_at, where_of
 from unhang.live.judge.habits import strayed
-from unhang.live.judge.named_waits import names_a_rank
+from unhang.live.judge.named_waits import LOCK, names_a_rank
 from unhang.live.judge.patience import Patience, Stood
 from unhang.live.judge.stack_waits import is_by_stack, is_pairwise
 from unhang.live.judge.track import Track
@@ -138,8 +138,10 @@ def _circle(
     proved_s = _BETWEEN_S if pairs or odd == everybody else _CIRCLE_S
     suspect_s = _CIRCLE_S if dim else _CIRCLE_S / 2
     stage = stage_at(settled_s, suspect_s, proved_s if proved else needed_s)
-    # It is known for how long; only who of them it was is told by what they did before.
-    found = strayed(NO_RANKS if dim or len(odd) == 1 else odd or within, tracks)
+    # It is known for how long; only who of them it was is told by what they did before. A lock
+    # tells itself between whom it is, whatever calls of torch they came from.
+    told = bool(dim) or len(odd) == 1 or any(wait.call.op == LOCK for wait in pairs)
+    found = strayed(NO_RANKS if told else odd or within, tracks)
     odd = found.ranks or odd
     return Claim(
         charge=SuspicionReason.ASLEEP if dim and odd else SuspicionReason.CIRCLE,
