@@ -21,6 +21,7 @@ WORKFLOW = ROOT / ".github" / "workflows" / "release.yml"
 VERSION = loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("file", "schema"),
     [(WORKFLOW, "github-workflows"), (ROOT / "action.yml", "github-actions")],

@@ -140,6 +140,7 @@ COMMANDS_OF_A_USER = [
 ]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("words", COMMANDS_OF_A_USER, ids=" ".join)
 def test_a_command(
     words: list[str],

@@ -23,9 +23,10 @@ from unhang.screens.metrics import metrics
 
 RULES = Path(__file__).parents[3] / "ops" / "prometheus" / "unhang.rules.yml"
 PROMTOOL = shutil.which("promtool")
-pytestmark = pytest.mark.skipif(
-    PROMTOOL is None, reason="needs promtool (Debian's package prometheus)"
-)
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(PROMTOOL is None, reason="needs promtool (Debian's package prometheus)"),
+]
 
 LIVE = "unhang_live", "1x90"
 STEPS = 'unhang_rank_steps_total{rank="0"}', "0+60x90"
