@@ -59,7 +59,7 @@ class _Lazy(Generic[AnyStr]):
         if name.startswith("_"):
             raise AttributeError(name)
         if "_compiled" not in vars(self):
-            self._compiled: Pattern[AnyStr] = re.compile(self.pattern, self._given)
+            self._compiled = re.compile(self.pattern, self._given)
         value = getattr(self._compiled, name)
         setattr(self, name, value)
         return value

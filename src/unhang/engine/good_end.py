@@ -13,12 +13,13 @@ that are zero look like errors.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
+from unhang import lazy_re as re
 from unhang.engine.rereading import Around, text_of
 from unhang.model.forms import named
 from unhang.parsers.unread_lines import weigh_text
+from unhang.parsers.vocabulary import python_text
 from unhang.sources.context import is_work
 from unhang.sources.peel import peel
 
@@ -28,7 +29,6 @@ _IDLE = _PATTERNS["idle"]
 _ROW = _PATTERNS["row"]
 _BEGINS = _PATTERNS["begins"]
 _BROKEN_OFF = _PATTERNS["broken_off"]
-_IGNORED = _PATTERNS["ignored"]
 _FRAME = re.compile(r"\s|Traceback \(most recent call last\)|$")
 _MOST_BELOW = 400
 """Lines below a good end; more are a run of their own."""
@@ -72,7 +72,7 @@ def _messages(lines: list[bytes], above: int, known: Collection[int]) -> Iterato
         if ignored:  # its traceback, and the last line of that
             ignored = _FRAME.match(text) is not None
             continue
-        ignored = _IGNORED.search(text) is not None
+        ignored = python_text.IGNORED.search(text) is not None
         if ignored or number in known or not text.strip():
             continue
         message = next(peel(text), None)

@@ -109,15 +109,21 @@ class Console:
             self._files[name].write(line)
 
 
-def marked_processes(variable: str, value: str) -> Iterator[int]:
-    """Processes whose environment holds `variable=value`: those that a drill started."""
-    wanted = f"{variable}={value}".encode()
+def marks(variable: str) -> Iterator[tuple[int, str]]:
+    """Processes whose environment holds a variable, each with its value; not this one."""
+    name = f"{variable}=".encode()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with contextlib.suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                yield int(entry.name)
+            for word in (entry / "environ").read_bytes().split(b"\0"):
+                if word.startswith(name):
+                    yield int(entry.name), os.fsdecode(word[len(name) :])
+
+
+def marked_processes(variable: str, value: str) -> Iterator[int]:
+    """Processes whose environment holds `variable=value`: those that a drill started."""
+    return (pid for pid, held in marks(variable) if held == value)
 
 
 def end_processes(variable: str, value: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from unhang.lab.faults.declared import FOLDER_VARIABLE
+from unhang.lab.job import marks
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, not written
 _CONTROL_GROUPS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))
@@ -80,14 +81,7 @@ class LeftBehind:
 
     def _processes(self) -> Iterator[int]:
         """Those whose environment names the folder, or one in it."""
-        mark = f"{FOLDER_VARIABLE}="
-        for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or int(entry.name) == os.getpid():
-                continue
-            with contextlib.suppress(OSError):
-                words = os.fsdecode((entry / "environ").read_bytes()).split("\0")
-                if any(w.startswith(mark) and self._is_inside(w[len(mark) :]) for w in words):
-                    yield int(entry.name)
+        return (pid for pid, folder in marks(FOLDER_VARIABLE) if self._is_inside(folder))
 
 
 def namespaces() -> list[str]:

@@ -69,7 +69,8 @@ class Chances:
                 odds[place] += size * weight
         most = max(odds, default=0.0)
         raw = [math.exp(value - most) for value in odds]
-        return {name: n / sum(raw) for name, n in zip(self.classes, raw, strict=True)}
+        total = sum(raw)
+        return {name: n / total for name, n in zip(self.classes, raw, strict=True)}
 
     def said(self, signs: Collection[str], cause: str) -> dict[str, float]:
         """What each sign that is known adds for a cause; below 0 it speaks against it."""
