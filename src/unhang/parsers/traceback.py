@@ -31,6 +31,7 @@ from unhang.model.provenance import TEXT_LIMIT, Origin
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import python_text as text_of
 from unhang.parsers.vocabulary.exceptions import classify_exception
+from unhang.parsers.vocabulary.survivors import feeder_thread, goes_on
 from unhang.sources.context import OTHERS, begins_message
 from unhang.sources.line import Line
 
@@ -39,9 +40,6 @@ _PATIENCE = 40
 """Lines without any sign of a traceback after which an open one counts as cut."""
 _BLANKS = 3
 """How many lines further on, at most, stands what chains a traceback to the one above."""
-_FINALIZERS = ("multiprocessing/util.py", "_run_finalizers")
-"""Prints what a finalizer raised when a process ends, and goes on with the next one."""
-_FEEDER = ("multiprocessing/queues.py", "_feed")
 
 
 @dataclass(slots=True)
@@ -56,10 +54,6 @@ class _OpenTraceback:
     worker: str | None = None
     handled: bool = False
     origin: Origin | None = None
-
-
-_RUN_BY_PYTHON = ("<stdin>", "<string>", "<frozen ", "<ipython-", "<cell", "<command-")
-"""The program itself may be given so: `python -c`, `python < train.py`, a notebook's cell."""
 
 
 @dataclass(slots=True)
@@ -384,23 +378,10 @@ def _exception(
         exception=name,
         message=message[:TEXT_LIMIT],
         frames=frames,
-        thread=opened.thread or _feeder_thread(frames),
+        thread=opened.thread or feeder_thread(frames),
         process=opened.process,
-        handled=opened.handled or _goes_on(frames, message),
+        handled=opened.handled or goes_on(frames, message),
     )
-
-
-def _goes_on(frames: tuple[Frame, ...], message: str) -> bool:
-    """Whether whoever prints the exception does not end by it."""
-    if not frames:
-        return text_of.GOES_ON.search(message) is not None
-    outermost = frames[0].file.endswith(_FINALIZERS[0]) and frames[0].function == _FINALIZERS[1]
-    return outermost or all(map(_is_made_up, frames))
-
-
-def _is_made_up(frame: Frame) -> bool:
-    """Whether its code stood in no file: somebody runs it and looks at what comes of it."""
-    return frame.file.startswith("<") and not frame.file.startswith(_RUN_BY_PYTHON)
 
 
 def _cut(stream: _Stream) -> Iterator[Event]:
@@ -418,13 +399,6 @@ def _flush(stream: _Stream) -> Iterator[Event]:
     if stream.pending is not None:
         yield stream.pending
         stream.pending = None
-
-
-def _feeder_thread(frames: tuple[Frame, ...]) -> str | None:
-    """A queue's feeder thread prints its traceback and goes on; the worker lives."""
-    if frames and frames[0].file.endswith(_FEEDER[0]) and frames[0].function == _FEEDER[1]:
-        return "QueueFeederThread"
-    return None
 
 
 def _merge(printed: Origin, told: Origin) -> Origin:
