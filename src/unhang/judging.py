@@ -36,6 +36,7 @@ from unhang.model.incident import Incident, Introduced
 from unhang.model.provenance import Message, Problem
 from unhang.model.statement import Source
 from unhang.remedies import suggest
+from unhang.verdict.as_a_whole import as_a_whole
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
@@ -143,15 +144,16 @@ def _judged(
     """The same by what the parsers told."""
     parted = set_aside(gathered.events, gathered.artifacts, gathered.look)
     besides = parted.besides
-    artifacts = len(gathered.artifacts) - len(besides)
+    aside = frozenset(file.artifact for file in besides)
 
-    def of(events: Sequence[Event], count: int) -> tuple[Diagnosis, Incident]:
-        return _judge(events, count, gathered, framework, models)
+    def of(events: Sequence[Event], aside: frozenset[str]) -> tuple[Diagnosis, Incident]:
+        names = [a.name for a in gathered.artifacts if a.name not in aside]
+        return _judge(events, names, gathered, framework, models)
 
-    found, incident = of(parted.without_loose(), artifacts - len(parted.loose))
+    found, incident = of(parted.without_loose(), aside | parted.loose)
     loosely = None
     if parted.loose and not (_stands(found) and not _asks_the_kernel(found, parted)):
-        loosely = of(_explaining(parted, found), artifacts)
+        loosely = of(_explaining(parted, found), aside)
     if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
         found, incident = loosely
     else:
@@ -226,16 +228,17 @@ def _misses_ranks(found: Diagnosis) -> bool:
 
 def _judge(
     events: Sequence[Event],
-    artifacts: int,
+    names: Sequence[str],
     gathered: Gathered,
     framework: str | None,
     models: Sequence[Architecture],
 ) -> tuple[Diagnosis, Incident]:
     """The verdict on what is of the job, and the facts of the incarnation that it is about."""
-    incidents = assemble(events, artifacts)
+    incidents = assemble(events, len(names))
     counted = tuple(gathered.counted)
     last = replace(incidents[-1], counted=counted, introduced=gathered.introduced)
-    incidents = (*incidents[:-1], last)
+    words = gathered.words_in(names)
+    incidents = tuple(replace(incident, words=words) for incident in (*incidents[:-1], last))
     if framework is not None:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
@@ -295,13 +298,16 @@ def _tell(besides: Iterable[Beside]) -> Iterator[Problem]:
 def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
     judgement = judge(incident)
     broken = (*judgement.problems, *incident.problems)
-    diagnosis = rank(incident, judgement.findings)
+    guard = Guard()
+    signs = guard.call("signs", (), read_signs, incident, judgement.findings)
+    findings = guard.call(
+        "doubts", judgement.findings, as_a_whole, incident, signs, judgement.findings
+    )
+    diagnosis = rank(incident, findings)
     if broken and diagnosis.outcome is Outcome.HEALTHY:  # what failed may have seen the failure
         undetermined = Message(key="summary.undetermined")
         diagnosis = replace(diagnosis, outcome=Outcome.UNDETERMINED, summary=undetermined)
-    guard = Guard()
-    signs = guard.call("signs", (), read_signs, incident, judgement.findings)
-    likely = guard.call("likely", None, weigh, incident, diagnosis, signs, judgement.findings)
+    likely = guard.call("likely", None, weigh, incident, diagnosis, signs, findings)
     diagnosis = replace(diagnosis, signs=signs, likely=likely)
     fixes, rejected = guard.call("remedies", ((), ()), suggest, incident, diagnosis)
     stuck = diagnosis.call

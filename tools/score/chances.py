@@ -16,7 +16,8 @@ from score import fitting
 from score.corpus import HEALTHY, UNDETERMINED
 from score.fitting import Example
 from score.marks import Mark
-from unhang.verdict.chances import NOTHING_FAILED, Chances, write_chances
+from unhang.model.causes import Cause
+from unhang.verdict.chances import NOTHING_FAILED, WORD, Chances, write_chances
 
 _OWN_WEIGHT = 0.4
 """Of the project's scenarios: they show which signs a mechanism leaves, not how often it occurs."""
@@ -24,6 +25,8 @@ _LEAST_POOL = 8
 """Jobs that a step of the calibration is taken over."""
 _FIRST_CAUSE = 0.7
 """Share of the cause that a label names first; the others that go with it share the rest."""
+_CAUSES = frozenset(cause.value for cause in Cause)
+"""What the judge can name; a label may say more."""
 _PARTS = 10
 """Of the sources: each is left out in turn."""
 
@@ -35,8 +38,9 @@ def fit(marks: Iterable[Mark]) -> Chances:
     signs: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for m in marks:
         for cause, share in _truth(m).items():
-            for sign in found.weights.keys() & set(m.verdict.signs):
-                signs[sign][cause] += share
+            for sign in found.weights.keys() & m.verdict.signs.keys():
+                if not sign.startswith(WORD):  # of which there are too many to be told
+                    signs[sign][cause] += share
     return replace(found, signs={sign: _rounded(counts) for sign, counts in signs.items()})
 
 
@@ -132,10 +136,10 @@ def _truth(m: Mark) -> Mapping[str, float]:
     if m.case.healthy:
         return {}
     if m.case.corpus == "own":
-        named = sorted(m.case.causes)
+        named = sorted(m.case.causes & _CAUSES)
         return {cause: _OWN_WEIGHT / len(named) for cause in named}
-    first, others = m.case.cause, sorted(m.case.truth - {m.case.cause})
-    if first is None:
+    first, others = m.case.cause, sorted((m.case.truth - {m.case.cause}) & _CAUSES)
+    if first not in _CAUSES:
         return {}
     if not others:
         return {first: 1.0}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from unhang.verdict.chances import WORD, Chances, sizes
+from unhang.verdict.chances import WORD, Chances, Counts, sizes
 
-_FEWEST, _FEWEST_WITH_WORD = 3, 6
+_FEWEST = 3
 """A sign of fewer labelled jobs is an anecdote, and says nothing."""
 _SOURCES = 3
 """Sources that a word is from at least: what one author writes is no sign."""
@@ -23,22 +24,29 @@ _STEPS = 150
 class Example:
     """One job to learn from: its signs, who wrote it, and the classes it counts for."""
 
-    signs: Collection[str]
+    signs: Counts
     source: str
     truth: Mapping[str, float]
 
 
 def fit(examples: Sequence[Example]) -> Chances:
     """Return weights of all signs that are frequent enough, without counts."""
-    known = sorted(_frequent(examples))
+    jobs = _frequent(examples)
+    known = sorted(jobs)
     classes = tuple(sorted({name for example in examples for name in example.truth}))
     if not classes:
         return Chances(classes=(), base=(), weights={})
+    rarity = {
+        sign: 1 + math.log((1 + len(examples)) / (1 + count))
+        for sign, count in jobs.items()
+        if sign.startswith(WORD)
+    }
     place = {sign: number for number, sign in enumerate(known)}
     shown = np.zeros((len(examples), len(known)))
     wanted = np.zeros((len(examples), len(classes)))
     for row, example in enumerate(examples):
-        for sign, size in sizes(s for s in example.signs if s in place).items():
+        told = {sign: lines for sign, lines in example.signs.items() if sign in place}
+        for sign, size in sizes(told, rarity).items():
             shown[row, place[sign]] = size
         for name, share in example.truth.items():
             wanted[row, classes.index(name)] = share
@@ -47,21 +55,22 @@ def fit(examples: Sequence[Example]) -> Chances:
         classes=classes,
         base=tuple(map(float, base)),
         weights={sign: tuple(map(float, weights[number])) for sign, number in place.items()},
+        rarity=rarity,
     )
 
 
-def _frequent(examples: Sequence[Example]) -> set[str]:
+def _frequent(examples: Sequence[Example]) -> dict[str, int]:
+    """Signs that enough jobs show, with the number of these."""
     jobs: Counter[str] = Counter()
     sources: dict[str, set[str]] = defaultdict(set)
     for example in examples:
-        for sign in set(example.signs):
+        for sign in example.signs:
             jobs[sign] += 1
             sources[sign].add(example.source)
     return {
-        sign
+        sign: count
         for sign, count in jobs.items()
-        if (count >= _FEWEST_WITH_WORD and len(sources[sign]) >= _SOURCES)
-        or (count >= _FEWEST and not sign.startswith(WORD))
+        if count >= _FEWEST and (len(sources[sign]) >= _SOURCES or not sign.startswith(WORD))
     }
 
 

@@ -182,7 +182,7 @@ def _record(m: Mark) -> dict[str, object]:
         "likely": verdict.likely,
         "chance": round(verdict.chance, 3),
         "likely_culprits": sorted(verdict.likely_culprits),
-        "signs": list(verdict.signs),
+        "signs": dict(verdict.signs),
         "found_by_keywords": m.found.cause,
         "fired": list(verdict.fired),
         "collect": verdict.collect,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Verdict:
         likely: the most probable cause where none is shown; None where nothing points anywhere.
         likely_culprits: the ranks named with it.
         chance: of the likely cause, as the judge states it.
-        signs: names of the signs that were weighed.
+        signs: that were weighed, by name, with the lines that hold one that is a word.
         fired: codes of all rules that said something, locating ones too.
         collect: pieces of advice on what to collect next.
         problems: files and rules that gave up.
@@ -49,7 +49,7 @@ class Verdict:
     likely: str | None = None
     likely_culprits: frozenset[int] = frozenset()
     chance: float = 0.0
-    signs: tuple[str, ...] = ()
+    signs: Mapping[str, int] = field(default_factory=dict)
     fired: tuple[str, ...] = ()
     collect: int = 0
     problems: tuple[str, ...] = ()
@@ -84,6 +84,7 @@ def judge_all(
 def judge_here(paths: Sequence[Path]) -> Verdict:
     """Judge one job in this process."""
     from unhang.api import diagnose
+    from unhang.verdict.chances import counts
 
     started = time.perf_counter()
     found = diagnose(*map(str, paths))
@@ -107,7 +108,7 @@ def judge_here(paths: Sequence[Path]) -> Verdict:
         likely=None if found.likely is None else found.likely.cause.value,
         likely_culprits=frozenset() if found.likely is None else frozenset(found.likely.culprits),
         chance=0.0 if found.likely is None else found.likely.chance,
-        signs=tuple(sign.name for sign in found.signs),
+        signs=counts(found.signs),
         fired=found.fired,
         collect=len(found.collect_next),
         problems=tuple(f"{p.component}: {p.message}" for p in found.problems),

@@ -19,6 +19,7 @@ from unhang.engine.nature import Beginning, Nature, nature_of
 from unhang.engine.reading import SPENT, WANTED, Read, read_artifact
 from unhang.engine.rereading import around
 from unhang.engine.shards import Engine, cores
+from unhang.engine.words import Words, most_of_each, words_of
 from unhang.model.events import Event, Finished
 from unhang.model.events.lifecycle import STATES_OF_WORK, state_of_work
 from unhang.model.incident import Introduced
@@ -52,6 +53,8 @@ class Gathered:
     """How artifacts look, by name, as far as somebody looked."""
     lengths: dict[str, Length] = field(default_factory=dict)
     """How long artifacts are, by name, that were read to their end."""
+    words: dict[str, Words] = field(default_factory=dict)
+    """Of artifacts, by name, as far as somebody asked."""
     counted: Sequence[Event] = ()
     """Work after the trouble that lines count in any words, where somebody looked for it."""
     introduced: Introduced | None = None
@@ -100,6 +103,18 @@ class Gathered:
         """Whether somebody introduces what an artifact tells between two lines."""
         found = self._log(name)
         return None if found is None else introduced(found, first, last)
+
+    def words_in(self, names: Iterable[str]) -> Words:
+        """The words of some artifacts, with the lines of all that hold them."""
+        logs = [log for name in names if (log := self._log(name)) is not None]
+        found: Words = {}
+        for log, most in most_of_each(logs):
+            if log.name not in self.words:
+                self.words[log.name] = words_of(log, most)
+            for word, told in self.words[log.name].items():
+                before = found.get(word)
+                found[word] = told if before is None else before.with_more(told.lines)
+        return found
 
     def _log(self, name: str) -> Artifact | None:
         """An artifact whose lines can be read again."""

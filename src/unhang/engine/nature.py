@@ -140,7 +140,7 @@ def nature_of(artifact: Artifact) -> Nature | None:
         if artifact.path is not None:
             saved = Instant(seconds=Path(artifact.path).stat().st_mtime, clock=Clock.LOCAL)
         with artifact.open() as stream:
-            data, whole = _ends(stream)
+            data, whole = ends(stream)
     except Exception:  # a damaged one is told of where it is read for good
         return None
     return nature_of_text(data.decode("utf-8", "replace"), whole=whole, saved=saved)
@@ -173,17 +173,23 @@ class Beginning:
         return data
 
 
-def _ends(stream: IO[bytes]) -> tuple[bytes, bool]:
-    """All of a small stream; of a larger one the beginning, and the end where it can be sought."""
-    data = stream.read(_LARGEST + 1)
-    if len(data) <= _LARGEST:
+def ends(stream: IO[bytes], largest: int = _LARGEST, part: int = _PART) -> tuple[bytes, bool]:
+    """All of a small stream, and True; of a larger one its beginning, and its end if it can seek.
+
+    Args:
+        stream: what to read.
+        largest: bytes up to which a stream is small.
+        part: bytes of each end of a larger one.
+    """
+    data = stream.read(largest + 1)
+    if len(data) <= largest:
         return data, True
-    begin = data[:_PART]
+    begin = data[:part]
     try:
-        stream.seek(-_PART, os.SEEK_END)
+        stream.seek(-part, os.SEEK_END)
     except (OSError, ValueError):
         return begin, False
-    return begin + b"\n" + stream.read(_PART), False
+    return begin + b"\n" + stream.read(part), False
 
 
 def nature_of_text(text: str, *, whole: bool = True, saved: Instant | None = None) -> Nature:

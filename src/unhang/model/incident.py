@@ -25,6 +25,7 @@ from unhang.model.stack_states import StackClass, StackState
 from unhang.model.time import Instant
 from unhang.model.waiting import first_begun
 from unhang.model.waits import NO_WAITS, Analysis, WitnessKind
+from unhang.model.words import Word
 
 E = TypeVar("E", bound=Seen)
 
@@ -270,6 +271,7 @@ class Incident:
         counted: work after the trouble that lines count in words that no parser knows, where it
             was looked for.
         introduced: whether somebody introduces all its trouble, where it was looked for.
+        words: of all its logs, understood or not; of all incarnations in each.
         finished: a line says that the whole job ended well, and nothing after it is more than
             the noise of tearing down.
         framework: name and what showed it.
@@ -295,6 +297,7 @@ class Incident:
     finished: bool = False
     counted: tuple[Event, ...] = ()
     introduced: Introduced | None = None
+    words: Mapping[str, Word] = field(default_factory=dict)
     framework: tuple[str, str] | None = None
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Version and its basis by component."""

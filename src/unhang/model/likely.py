@@ -17,11 +17,13 @@ class Sign:
     Attributes:
         kind: such as `end`; `value` such as `killed`.
         source: a line that shows it, or None.
+        lines: that hold it, where it is a word.
     """
 
     kind: str
     value: str
     source: Provenance | None = None
+    lines: int = 1
 
     @property
     def name(self) -> str:

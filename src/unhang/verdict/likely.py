@@ -12,25 +12,21 @@ from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
 from unhang.model.events import Finished, Role, UnreadLine
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
-from unhang.model.finding import Collect, Finding
+from unhang.model.finding import Collect, Finding, Strength
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import VICTIM_MANNERS, Incident, Manner
 from unhang.model.likely import CountedSign, Likely, Rival, Sign
-from unhang.verdict.chances import Chances, load_chances
+from unhang.verdict.chances import LEAST_WORDS, Chances, counts, load_chances
 from unhang.verdict.culprits import OF_ONE_RANK
 from unhang.verdict.outlived import outlived
 from unhang.verdict.signs import shows_failure
 
-_LEAST_CHANCE = 0.4
-"""Of those stated at less, few are right; from here on more than half are, on jobs left out."""
-_LEAST_BY_WORDS = 0.5
-"""Where no process is seen to wait or to end: words like these stand in the logs of good jobs."""
+_LEAST_CHANCE = 0.3
+"""Of those stated at less, few are right."""
 _MOST_FINE = 0.2
-"""Chance that nothing failed above which no cause is named there."""
+"""Chance that nothing failed above which no cause is named where nothing shows a failure."""
 _LEAST_TELLING = 0.05
 """A sign that adds less says nothing."""
-_COURSE = frozenset({"phase", "last phase", "word"})
-"""Signs that any job shows: they tell causes apart, and show no failure."""
 _SHOW_FAILURE = frozenset({Role.ALARM, Role.FAULT, Role.END})
 _SHOWN, _RIVALS = 3, 2
 
@@ -72,22 +68,22 @@ def weigh(
         None where a cause is shown, where nothing failed, and where no sign says anything.
     """
     open_ended = diagnosis.outcome in (Outcome.LOCATED, Outcome.UNDETERMINED)
-    if not open_ended or incident.finished or not shows_failure(incident):
+    if not open_ended or incident.finished:
         return None
     if outlived(incident, STATES_OF_WORK) or _only_words_before_work(incident):
         return None
-    chances = load_chances()
-    names = [sign.name for sign in signs]
-    ordered = chances.order(names)
-    seen = incident.calls or incident.failures or incident.stances
-    if not ordered or (not seen and chances.of_no_failure(names) > _MOST_FINE):
+    chances, told = load_chances(), counts(signs)
+    found = any(f.strength is not Strength.HINTS and not f.urgent for f in findings)
+    failed = found or incident.calls or incident.failures or incident.stances
+    if not failed and chances.of_no_failure(told) > _MOST_FINE:
         return None
-    (first, chance), *others = ordered
+    if not failed and not shows_failure(incident) and chances.words(told) < LEAST_WORDS:
+        return None
+    (first, chance), *others = chances.order(told) or [("", 0.0)]
+    if chance < _LEAST_CHANCE:
+        return None
     second = others[0][0] if others else first
     telling = _telling(chances, signs, first)
-    least = _LEAST_CHANCE if seen else _LEAST_BY_WORDS
-    if chance < least or all(t.sign.kind in _COURSE for t in telling):
-        return None
     cause = Cause(first)
     shown = telling[:_SHOWN]
     for_it = {t.sign.name for t in shown}
@@ -122,14 +118,14 @@ def _only_words_before_work(incident: Incident) -> bool:
 
 def _telling(chances: Chances, signs: Sequence[Sign], cause: str) -> tuple[CountedSign, ...]:
     """Signs that speak for a cause, the most telling first."""
-    return _most(chances, signs, chances.said([s.name for s in signs], cause), cause)
+    return _most(chances, signs, chances.said(counts(signs), cause), cause)
 
 
 def _against(
     chances: Chances, signs: Sequence[Sign], cause: str, rival: str
 ) -> tuple[CountedSign, ...]:
     """Signs that speak for the next cause rather than for the first."""
-    names = [sign.name for sign in signs]
+    names = counts(signs)
     of_rival, of_cause = chances.said(names, rival), chances.said(names, cause)
     gaps = {name: of_rival[name] - of_cause[name] for name in of_rival}
     return _most(chances, signs, gaps, cause)

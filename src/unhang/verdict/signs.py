@@ -6,13 +6,11 @@ be counted over labelled jobs: how often was each cause the truth where the sign
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from unhang import lazy_re as re
 from unhang.model.events import (
     DeviceFault,
-    Event,
     ExceptionKind,
     GlooFault,
     KernelEvent,
@@ -56,14 +54,6 @@ _TOPICS = tuple(
     )
 )
 """What a line is about, by plain words. Coarse on purpose: what a topic means is counted."""
-
-
-_PATH = re.compile(r"(?:/[\w.\-]+){2,}")
-_WORD = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*")
-"""Of letters alone; `OutOfMemoryError` and `out_of_memory` hold the same words."""
-_SHORTEST, _LONGEST = 3, 14
-_MOST_OF_CLASS = 40
-"""Lines of one class of event whose words are read: the others are of the same kind."""
 
 
 def read_signs(incident: Incident, findings: Iterable[Finding] = ()) -> tuple[Sign, ...]:
@@ -194,15 +184,5 @@ def _hints(findings: Iterable[Finding]) -> Iterator[Sign]:
 
 
 def _words(incident: Incident) -> Iterator[Sign]:
-    """Words of the lines that tell of anything, without paths, numbers and what they stand in."""
-    seen: Counter[type[Event]] = Counter()
-    known: set[str] = set()
-    for event in incident.events:
-        seen[type(event)] += 1
-        if seen[type(event)] > _MOST_OF_CLASS:
-            continue
-        for word in _WORD.findall(_PATH.sub(" ", event.source.text)):
-            value = word.lower()
-            if _SHORTEST <= len(value) <= _LONGEST and value not in known:
-                known.add(value)
-                yield Sign(kind="word", value=value, source=event.source)
+    for value, word in incident.words.items():
+        yield Sign(kind="word", value=value, source=word.source, lines=word.lines)

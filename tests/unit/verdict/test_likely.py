@@ -20,6 +20,7 @@ from unhang.reporters.shown_likely import shown_sign
 from unhang.reporters.style import Style
 from unhang.verdict.chances import (
     NOTHING_FAILED,
+    WORD,
     Chances,
     load_chances,
     read_chances,
@@ -46,38 +47,48 @@ KILLED = (
 )
 
 
+def once(*signs: str) -> dict[str, int]:
+    return dict.fromkeys(signs, 1)
+
+
 def open_ended(outcome: Outcome = Outcome.UNDETERMINED) -> Diagnosis:
     return Diagnosis(outcome=outcome, summary=Message(key="summary.undetermined"))
 
 
 def test_a_sign_moves_chances_as_far_as_it_was_counted() -> None:
-    assert CHANCES.order(["end: killed"])[0][0] == "host_oom"
-    assert CHANCES.order(["op: allgather"])[0][0] == "desync"
-    alone = dict(CHANCES.order(["end: killed"]))["host_oom"]
-    doubted = dict(CHANCES.order(["end: killed", "op: allgather"]))["host_oom"]
+    assert CHANCES.order(once("end: killed"))[0][0] == "host_oom"
+    assert CHANCES.order(once("op: allgather"))[0][0] == "desync"
+    alone = dict(CHANCES.order(once("end: killed")))["host_oom"]
+    doubted = dict(CHANCES.order(once("end: killed", "op: allgather")))["host_oom"]
     assert alone > doubted > 1 / 3
 
 
 def test_a_sign_that_was_never_counted_says_nothing() -> None:
-    assert CHANCES.order(["end: unheard"]) == CHANCES.order([])
-    assert CHANCES.said(["end: unheard"], "desync") == {}
-    assert Chances(classes=(), base=(), weights={}).order(["end: killed"]) == []
+    assert CHANCES.order(once("end: unheard")) == CHANCES.order(once())
+    assert CHANCES.said(once("end: unheard"), "desync") == {}
+    assert Chances(classes=(), base=(), weights={}).order(once("end: killed")) == []
 
 
 def test_a_word_says_less_beside_many_others() -> None:
-    alone = CHANCES.said(["word: memory", "end: killed"], "host_oom")
-    beside = CHANCES.said(["word: memory", "word: fine", "end: killed"], "host_oom")
+    alone = CHANCES.said(once("word: memory", "end: killed"), "host_oom")
+    beside = CHANCES.said(once("word: memory", "word: fine", "end: killed"), "host_oom")
     assert beside["word: memory"] < alone["word: memory"]
     assert beside["end: killed"] == alone["end: killed"]
 
 
 def test_what_stands_in_good_logs_too_speaks_for_no_cause() -> None:
-    assert CHANCES.of_no_failure(["words: crash"]) > 0.5 > CHANCES.of_no_failure(["end: killed"])
-    assert NOTHING_FAILED not in dict(CHANCES.order(["words: crash"]))
+    assert (
+        CHANCES.of_no_failure(once("words: crash"))
+        > 0.5
+        > CHANCES.of_no_failure(once("end: killed"))
+    )
+    assert NOTHING_FAILED not in dict(CHANCES.order(once("words: crash")))
 
 
 def test_chances_are_read_as_they_were_written() -> None:
-    counted = replace(CHANCES, signs={name: {"desync": 1.5} for name in CHANCES.weights})
+    words = {name: 1.5 for name in CHANCES.weights if name.startswith(WORD)}
+    signs = {name: {"desync": 1.5} for name in CHANCES.weights.keys() - words}
+    counted = replace(CHANCES, signs=signs, rarity=words)
     assert read_chances(write_chances(counted, "labelled")) == counted
 
 
@@ -85,10 +96,10 @@ def test_chances_add_up_and_calibration_keeps_the_order() -> None:
     steps = ((0.3, 0.2), (0.9, 0.6))
     steep = replace(CHANCES, calibration=steps)
     for chances in (CHANCES, steep):
-        told = chances.order(["end: killed"])
+        told = chances.order(once("end: killed"))
         assert sum(chance for _, chance in told) == pytest.approx(1)
         assert told[0][0] == "host_oom"
-    assert steep.order(["end: killed"])[0][1] < CHANCES.order(["end: killed"])[0][1]
+    assert steep.order(once("end: killed"))[0][1] < CHANCES.order(once("end: killed"))[0][1]
 
 
 def test_nothing_is_likely_where_nothing_failed() -> None:
@@ -140,7 +151,7 @@ def test_every_report_tells_it_as_likely(tmp_path: Path, language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_counted_sign_has_a_sentence(language: str) -> None:
-    for name in load_chances().signs:
+    for name in (*load_chances().signs, f"{WORD}barrier"):
         kind, _, value = name.partition(": ")
         sign = CountedSign(sign=Sign(kind=kind, value=value), jobs=4, with_cause=3)
         assert "sign." not in shown_sign(sign, language), name
@@ -156,16 +167,10 @@ def test_the_table_names_causes_and_its_source() -> None:
     for sign in data["signs"].values():
         assert set(sign["jobs"]) <= causes
         assert len(sign["weights"]) == len(data["classes"])
+    for numbers in data["words"].values():
+        assert len(numbers) == 1 + len(data["classes"])
 
 
 def test_signs_are_facts_of_the_job() -> None:
     names = {sign.name for sign in read_signs(incident(timeout(0, numel=1), ended(1, signal=9)))}
     assert {"op: allreduce", "call: one-gave-up", "signal: 9", "end: killed"} <= names
-
-
-def test_words_are_of_letters_and_not_of_paths() -> None:
-    line = replace(
-        timeout(0), source=replace(source(), text="/opt/run/x.py: OutOfMemoryError 0x7f")
-    )
-    words = {sign.value for sign in read_signs(incident(line)) if sign.kind == "word"}
-    assert words == {"out", "memory", "error"}
