@@ -25,6 +25,7 @@ from pathlib import Path
 import zstandard
 
 from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.changes import ReportSender
 from unhang.live.messages.inputs import Tick
 from unhang.live.messages.reports import (
     Beat,
@@ -34,7 +35,6 @@ from unhang.live.messages.reports import (
     ProcessFacts,
     ProcessReport,
 )
-from unhang.live.messages.wire import node_to_json
 from unhang.live.nodes import signing
 from unhang.live.nodes.collector import Collector
 from unhang.live.nodes.leader import Leader
@@ -113,9 +113,10 @@ async def node(number: int, nodes: int, port: int) -> None:
 async def _reports(number: int, nodes: int, port: int) -> None:
     """Report in the rhythm that the answers ask for."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    packer = zstandard.ZstdCompressor(level=1)
+    packer, sender = zstandard.ZstdCompressor(level=1), ReportSender()
     while True:
-        body = packer.compress(json.dumps(node_to_json(report(number, nodes))).encode())
+        told = json.dumps(sender.tell(report(number, nodes)), separators=(",", ":"))
+        body = packer.compress(told.encode())
         writer.write(
             b"POST /v1/report HTTP/1.1\r\nHost: bench\r\n%s"
             b"Content-Encoding: zstd\r\nContent-Length: %d\r\n\r\n%s"
@@ -124,6 +125,7 @@ async def _reports(number: int, nodes: int, port: int) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.rpartition(b"Content-Length: ")[2].split()[0])
         answer = json.loads(await reader.readexactly(length))
+        sender.arrived()
         await asyncio.sleep(answer["interval_s"])
 
 
