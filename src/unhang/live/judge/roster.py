@@ -109,7 +109,7 @@ class Roster:
 
     def unseen(self, track: Track, now_s: float) -> bool:
         """Its host was not heard for a while, so nothing is known of it now."""
-        return self.hosts[track.beat.host].silent(now_s) or now_s - track.seen_s > _SILENT_S
+        return now_s - track.seen_s > _SILENT_S
 
     def silent(self, now_s: float) -> set[str]:
         """Hosts that were not heard for a while; asked with every report, so only they are seen."""

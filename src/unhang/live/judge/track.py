@@ -109,6 +109,7 @@ class Track:
         trickle: bytes per second that are written, over the last few seconds, without crests.
         under: process of the rank that started it, also after its end; None = none did.
         came_s: from its begin until it told its rank; None = unknown.
+        glance: what others have derived of it since its last report; None = nothing yet.
     """
 
     key: ProcessKey
@@ -133,6 +134,7 @@ class Track:
     progress_s: float | None = None
     under: int | None = None
     came_s: float | None = None
+    glance: object = None
     _functions: set[str] = field(default_factory=set)
     _row: int = 0
 
@@ -218,6 +220,7 @@ class Track:
             passed_s: host time since the report before; a gap counts as `STEP_S` at most.
             now_s: the monitor's time.
         """
+        self.glance = None
         step_s = min(passed_s, STEP_S)
         before, facts_before = self.beat, self.facts
         ready = ready_share(facts_before, report.facts, passed_s)
@@ -265,7 +268,7 @@ class Track:
     def forget(self) -> None:
         """The reports had a gap: what stood still may have moved unseen."""
         beat_s = self.still.beat_s if self.stopped else 0.0
-        self.still = Still(beat_s=beat_s)
+        self.still, self.glance = Still(beat_s=beat_s), None
         self.looks = 0
 
     def _has_called(self, before: Beat, stood: BeatStack) -> bool:
