@@ -24,6 +24,7 @@ from pathlib import Path
 
 import zstandard
 
+from unhang.live.agent.agent import collect_rarely
 from unhang.live.judge.monitor import Monitor
 from unhang.live.messages.changes import ReportSender
 from unhang.live.messages.inputs import Tick
@@ -76,6 +77,7 @@ def judge(
     cost: multiprocessing.Queue[Cost],
 ) -> None:
     """Be the agent of the first node, as far as others report to it."""
+    collect_rarely()
     run = RunFolder(folder)
     run.make()
     hub = _Counting(run, "127.0.0.1", 0, TOKEN)

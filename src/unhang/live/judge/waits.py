@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from unhang.live.judge.beat_stacks import MEETING
 from unhang.live.judge.looking_waits import find_looking, is_by_looking, looks
@@ -128,9 +128,9 @@ def _glance(track: Track) -> _Glance:
 
 
 @cache
-def _state(*parts: Any) -> _State:
+def _state(life: Life, doing: Doing | None, phase: Phase | None) -> _State:
     """One object for each."""
-    return parts
+    return life, doing, phase
 
 
 def _life(track: Track) -> Life:

@@ -145,7 +145,7 @@ def but(record: Record, changed: Mapping[str, Any]) -> Record:
     """
     values, setters, by_name = _slots(type(record))
     made = object.__new__(type(record))
-    for setter, value in zip(setters, values(record), strict=True):
+    for setter, value in zip(setters, values(record), strict=False):
         setter(made, value)
     for name, value in changed.items():
         by_name[name](made, value)
