@@ -20,6 +20,7 @@ import resource
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import zstandard
@@ -90,9 +91,7 @@ def judge(
         now = time.monotonic()
         leader.handle(Tick(), now)
         if desk.wants_view:
-            standing = leader.standing(now)
-            assert standing is not None
-            desk.show(standing)
+            desk.show(partial(leader.standing, now))
         if began == 0.0 and now > deadline - seconds:  # all nodes have come, and are known
             began, used, hub.handed_out = now, time.process_time(), 0
     report_s = (time.process_time() - used) / max(1, hub.handed_out)

@@ -244,7 +244,8 @@ class Track:
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
         self.still.beat_s = max(0.0, report.beat_age_s)
         self._count_steps(before)
-        calls = self._has_called(before, stood)
+        issued, ended = _calls_moved(before, self.beat)
+        calls = issued or (ended and self._waited(stood))
         place = stood is not stand and stood != stand
         stepped = before.steps != self.beat.steps
         self._stand(step_s, free_s, moved=self._busy() or calls or place or stepped)
@@ -261,7 +262,7 @@ class Track:
             self.progress_s = self.beat.mono_s
             # Who goes on after an exception was not ended by it.
             self.still.leaving_s = 0.0
-        if calls or _completed(before) != _completed(self.beat):
+        if calls or ended:
             # The calls changed between the two beats; the probe knows when.
             self.still.calls_s = min(_since(self.beat), step_s)
 
@@ -271,16 +272,13 @@ class Track:
         self.still, self.glance = Still(beat_s=beat_s), None
         self.looks = 0
 
-    def _has_called(self, before: Beat, stood: BeatStack) -> bool:
-        """Whether it has issued a call, or one that it waited in has ended.
+    def _waited(self, stood: BeatStack) -> bool:
+        """Whether a call that has ended is one that it waited in.
 
         Of a rank that does something else a call that seems to end is only noted late: gloo notes
         what ended last, and not the highest number.
         """
-        if before.issued != self.beat.issued or _issued(before) != _issued(self.beat):
-            return True
-        waited = stood.waits or self.beat.device == "cuda" or self.still.whole_s > 0
-        return waited and _completed(before) != _completed(self.beat)
+        return stood.waits or self.beat.device == "cuda" or self.still.whole_s > 0
 
     def _stand(self, step_s: float, free_s: float, *, moved: bool) -> None:
         still = self.still
@@ -387,12 +385,19 @@ def function_of(place: str) -> str:
     return place.rpartition(":")[0]
 
 
-def _issued(beat: Beat) -> list[tuple[str, int | None]]:
-    return [(group.name, group.enqueued) for group in beat.groups.values()]
-
-
-def _completed(beat: Beat) -> list[tuple[int | None, int | None]]:
-    return [(group.started, group.completed) for group in beat.groups.values()]
+def _calls_moved(before: Beat, after: Beat) -> tuple[bool, bool]:
+    """Whether calls were issued, and whether some began or ended, between two beats."""
+    issued, ended = before.issued != after.issued, False
+    if before.groups is after.groups:
+        return issued, ended
+    if before.groups.keys() != after.groups.keys():
+        return True, True
+    for name, group in after.groups.items():
+        was = before.groups[name]
+        if was is not group:
+            issued = issued or was.enqueued != group.enqueued
+            ended = ended or was.completed != group.completed or was.started != group.started
+    return issued, ended
 
 
 def _since(beat: Beat) -> float:

@@ -153,6 +153,8 @@ def _groups(listed: Json, before: Mapping[str, GroupBeat]) -> Mapping[str, Group
     Raises:
         ValueError: they have become too many.
     """
+    if before and not listed:
+        return before
     found = dict(before)
     for name, item in listed.items():
         known = found.get(name)
