@@ -13,7 +13,7 @@ import enum
 import json
 import types
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, TypeVar
@@ -28,7 +28,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 def encode(value: object) -> object:
     """Plain data for `json.dumps`."""
-    kind: Hashable = type(value)
+    kind: Any = type(value)
     if kind in _PLAIN:
         return value
     if (fields := _told(kind)) is not None:
@@ -84,9 +84,9 @@ _text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @cache
-def _told(kind: Hashable) -> tuple[tuple[str, object], ...] | None:
+def _told(kind: type[Any]) -> tuple[tuple[str, object], ...] | None:
     """The names and defaults of what is told of a record; None for what is none."""
-    if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
+    if not dataclasses.is_dataclass(kind):
         return None
     return tuple((f.name, _default(f)) for f in dataclasses.fields(kind) if f.compare)
 

@@ -6,7 +6,7 @@ import dataclasses
 import operator
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -110,31 +110,41 @@ def read_fields(fields: Fields, data: Json, *, again: bool = False) -> dict[str,
 def fields_of(kind: type, readers: Mapping[str, Reader]) -> Fields:
     """The fields of a record that are numbers and texts, and those that have a reader, by key."""
     hints, found = typing.get_type_hints(kind), {}
-    for field in dataclasses.fields(kind):
-        hint = hints[field.name]
+    for name, default in _declared(kind):
+        hint = hints[name]
         optional = typing.get_origin(hint) in (typing.Union, types.UnionType)
         plain = typing.get_args(hint)[0] if optional else hint
         plain = getattr(plain, "__supertype__", plain)  # Rank is an int
-        own = readers.get(field.name)
+        own = readers.get(name)
         reader = _READERS.get(plain) if own is None else own
         if reader is not None:
-            empty = optional or field.default is dataclasses.MISSING or own is not None
-            found[_KEYS.get(field.name, field.name)] = _Field(
-                field.name, None if own else plain, reader, empty, field.default
-            )
+            empty = optional or default is dataclasses.MISSING or own is not None
+            exact = None if own else plain
+            found[_KEYS.get(name, name)] = _Field(name, exact, reader, empty, default)
     return found
 
 
-def told(record: DataclassInstance) -> dict[str, Any]:
+def _declared(kind: type) -> Iterator[tuple[str, object]]:
+    """Names and defaults of the fields of a record: a dataclass, or a named tuple."""
+    if dataclasses.is_dataclass(kind):
+        yield from ((field.name, field.default) for field in dataclasses.fields(kind))
+    else:
+        defaults = getattr(kind, "_field_defaults", {})
+        for name in getattr(kind, "_fields", ()):
+            yield name, defaults.get(name, dataclasses.MISSING)
+
+
+def told(record: object) -> dict[str, Any]:
     """What a record says beyond its defaults."""
-    found = ((key, getattr(record, name), default) for key, name, default in _keyed(type(record)))
+    kind: Any = type(record)
+    found = ((key, getattr(record, name), default) for key, name, default in _keyed(kind))
     return {key: value for key, value, default in found if value != default}
 
 
 @cache
-def _keyed(kind: type[DataclassInstance]) -> tuple[tuple[str, str, object], ...]:
+def _keyed(kind: type[Any]) -> tuple[tuple[str, str, object], ...]:
     """Key, name and default of each field."""
-    return tuple((_KEYS.get(f.name, f.name), f.name, f.default) for f in dataclasses.fields(kind))
+    return tuple((_KEYS.get(name, name), name, default) for name, default in _declared(kind))
 
 
 def but(record: Record, changed: Mapping[str, Any]) -> Record:

@@ -16,9 +16,10 @@ from unhang.model.ids import Rank
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupBeat:
+class GroupBeat(NamedTuple):
     """How far one process group has come, as one of its members sees it.
+
+    A tuple, for each report of a rank makes a new one of each of its groups.
 
     Attributes:
         ranks: global ranks of the members; None = the process does not tell.

@@ -139,11 +139,15 @@ def process_from_json(item: object, before: ProcessReport | None = None) -> Proc
     known = before.facts if before else _UNKNOWN
     facts = read_fields(_fields(ProcessFacts), as_object(data.get("facts")), again=True)
     beat = beat_from_json(as_object(data.get("beat")), before.beat if before else None)
-    return None if beat is None else ProcessReport(
-        beat=beat,
-        beats=_int(data, "beats") or 0,
-        beat_age_s=_float(data, "beat_age_s") or 0.0,
-        facts=but(known, facts) if facts else known,
+    return (
+        None
+        if beat is None
+        else ProcessReport(
+            beat=beat,
+            beats=_int(data, "beats") or 0,
+            beat_age_s=_float(data, "beat_age_s") or 0.0,
+            facts=but(known, facts) if facts else known,
+        )
     )
 
 
@@ -163,7 +167,7 @@ def _groups(listed: Json, before: Mapping[str, GroupBeat]) -> Mapping[str, Group
             continue
         fields = read_fields(_fields(GroupBeat), as_object(item), again=known is not None)
         fields["name"] = name
-        found[name] = but(known, fields) if known else GroupBeat(**fields)
+        found[name] = known._replace(**fields) if known else GroupBeat(**fields)
     if before and len(found) > _MOST_GROUPS:
         raise ValueError(f"more than {_MOST_GROUPS} groups")
     return found

@@ -60,10 +60,13 @@ _GONE = (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.Lim
 """The other side has left, sleeps, or speaks something else. (Before Python 3.11 a time-out of
 asyncio is no `OSError`.)"""
 
-_REQUEST = re.compile(rb"POST (\S{1,400}) HTTP/1\.[01]")
+_REQUEST = re.compile(r"POST (\S{1,400}) HTTP/1\.[01]")
 _DELIVERED = re.compile(r"/v1/delivered/(\d{1,9})/([\w.-]{1,100})")
 _FILES = "/v1/files/"
 
+_SIGNED = tuple(
+    name.lower() for name in (signing.NODE, signing.NUMBER, signing.DIGEST, signing.SIGNATURE)
+)
 _LONGEST_NUMBER = 24
 _REASONS = {
     403: "Forbidden",
@@ -253,20 +256,13 @@ class Collector(Inbox):
 
     def _look_at(self, head: bytes) -> _Request:
         """What a request wants, if the node that it names has signed it."""
-        first, *lines = head.rstrip().split(b"\r\n")
+        first, *lines = head.decode("ascii", "replace").rstrip().split("\r\n")
         match = _REQUEST.fullmatch(first)
-        told = {
-            name.strip().lower().decode("ascii", "replace"): value.strip().decode(
-                "ascii", "replace"
-            )
-            for name, _, value in _parts(lines)
-        }
-        node, number, digest, signature = (
-            told.get(name.lower(), "")
-            for name in (signing.NODE, signing.NUMBER, signing.DIGEST, signing.SIGNATURE)
-        )
+        parts_of = (line.partition(":") for line in lines)
+        told = {name.strip().lower(): value.strip() for name, _, value in parts_of}
+        node, number, digest, signature = (told.get(name, "") for name in _SIGNED)
         length = told.get("content-length", "")
-        path = "" if match is None else match[1].decode("ascii", "replace")
+        path = "" if match is None else match[1]
         parts = ("request", path, node, number, length, digest)
         if not signing.is_signed(self._key, signature, *parts):
             raise _Refused(401)
@@ -331,7 +327,3 @@ class Collector(Inbox):
             raise NotYours(f"{node} reports as {report.host}")
         self.put(report)
         self._bases[node] = item.get("number"), report
-
-
-def _parts(lines: list[bytes]) -> list[tuple[bytes, bytes, bytes]]:
-    return [line.partition(b":") for line in lines]
