@@ -202,6 +202,8 @@ class ProcessFacts:
         dumps: it puts the stacks of its calls into words for us, and nothing else runs meanwhile.
         exit_code: None = unknown, which it is unless a parent told us.
         signal: that ended it, or None.
+        last_call: of a process that has ended, the last call of its main thread; None = unknown.
+        last_number: of that call, among those that all ranks issue alike.
     """
 
     alive: bool
@@ -227,6 +229,8 @@ class ProcessFacts:
     dumps: bool = False
     exit_code: int | None = None
     signal: int | None = None
+    last_call: str | None = None
+    last_number: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
