@@ -47,8 +47,8 @@ _LONGEST = 32
 """Calls that are compared, from the newest back; more would cost milliseconds."""
 _MOST_MOVES = 4_096
 """Different calls that are told apart: a program that makes more has no habits to compare."""
-_MOST_PER_S, _WINDOW_S, _REST_S = 150, 10.0, 60.0
-"""A call costs 1.5 us. Where more come in a second, in the mean, the program is left alone for a
+_MOST_PER_S, _WINDOW_S, _REST_S = 140, 10.0, 60.0
+"""A call costs 1.7 us. Where more come in a second, in the mean, the program is left alone for a
 while, but for one call from one beat to the next, which shows that there are any: all of them would
 cost more than a fortieth of a percent."""
 _MOST_THREADS = 64
@@ -83,6 +83,7 @@ class Course:
         self._glimpse: Any = None  # ours that hears one call, and takes itself away
         self._glimpsed = 0
         self._file = ""
+        self._tensor: Any = None  # torch's class
         self._listens = False
         self._since_s = 0.0  # when the present window or rest began, and the count then
         self._issued_before = 0
@@ -161,6 +162,7 @@ class Course:
         def noted(group: Any) -> bool:
             nonlocal is_compiling
             if is_compiling is None:  # that module is loaded after us, and an old torch has none
+                self._tensor = sys.modules["torch"].Tensor
                 compiler = getattr(sys.modules["torch"], "compiler", None)
                 is_compiling = getattr(compiler, "is_compiling", bool)
             # A tracer knows the answer as a constant, and follows us no further.
@@ -204,9 +206,15 @@ class Course:
             at = f"{code.co_name} ({os.path.basename(name)}):{outer.f_lineno}"
             self._names[number] = f"{op}{named} in {at}"
         ident = threading.get_ident()
-        if self._show is not None and op not in _PAIRWISE and ident == _MAIN:
+        show = self._show
+        if show is not None and ident == _MAIN and op not in _PAIRWISE:
             self._shown += 1
-            self._show(self._shown, self._text(number, frame, op))
+            key: tuple[int, Any, Any] = (number, None, None)
+            if op in _SIZED:
+                tensor: Any = frame.f_locals.get("tensor")
+                if type(tensor) is self._tensor:  # a subclass may have its own opinion
+                    key = (number, tensor.numel(), tensor.dtype)
+            show(self._shown, self._texts.get(key) or self._text(*key))
         thread = self._threads.get(ident)
         if thread is None:
             if len(self._threads) >= _MOST_THREADS:
@@ -215,22 +223,15 @@ class Course:
         thread.moves.append(number)
         thread.count += 1
 
-    def _text(self, number: int, frame: FrameType, op: str) -> bytes:
+    def _text(self, number: int, size: int | None, kind: object) -> bytes:
         """A call in words, with the size of its tensor where that must be the same on all ranks."""
-        size = kind = None
-        if op in _SIZED:
-            tensor: Any = frame.f_locals.get("tensor")
-            if type(tensor) is sys.modules["torch"].Tensor:  # a subclass may have its own opinion
-                size, kind = tensor.numel(), tensor.dtype
-        text = self._texts.get((number, size, kind))
-        if text is None:
-            name = self._names[number]
-            if size is not None:
-                call, _, at = name.partition(" in ")
-                name = f"{call} of {size} {str(kind).rpartition('.')[2]} in {at}"
-            text = name.encode("utf-8", "replace")
-            if len(self._texts) < _MOST_MOVES:
-                self._texts[number, size, kind] = text
+        name = self._names[number]
+        if size is not None:
+            call, _, at = name.partition(" in ")
+            name = f"{call} of {size} {str(kind).rpartition('.')[2]} in {at}"
+        text = name.encode("utf-8", "replace")
+        if len(self._texts) < _MOST_MOVES:
+            self._texts[number, size, kind] = text
         return text
 
     @property
