@@ -206,15 +206,9 @@ class Course:
             at = f"{code.co_name} ({os.path.basename(name)}):{outer.f_lineno}"
             self._names[number] = f"{op}{named} in {at}"
         ident = threading.get_ident()
-        show = self._show
-        if show is not None and ident == _MAIN and op not in _PAIRWISE:
+        if self._show is not None and ident == _MAIN and op not in _PAIRWISE:
             self._shown += 1
-            key: tuple[int, Any, Any] = (number, None, None)
-            if op in _SIZED:
-                tensor: Any = frame.f_locals.get("tensor")
-                if type(tensor) is self._tensor:  # a subclass may have its own opinion
-                    key = (number, tensor.numel(), tensor.dtype)
-            show(self._shown, self._texts.get(key) or self._text(*key))
+            self._show(self._shown, self._last(number, frame, op))
         thread = self._threads.get(ident)
         if thread is None:
             if len(self._threads) >= _MOST_THREADS:
@@ -222,6 +216,14 @@ class Course:
             thread = self._threads[ident] = _Thread()
         thread.moves.append(number)
         thread.count += 1
+
+    def _last(self, number: int, frame: FrameType, op: str) -> bytes:
+        key: tuple[int, Any, Any] = (number, None, None)
+        if op in _SIZED:
+            tensor: Any = frame.f_locals.get("tensor")
+            if type(tensor) is self._tensor:  # a subclass may have its own opinion
+                key = (number, tensor.numel(), tensor.dtype)
+        return self._texts.get(key) or self._text(*key)
 
     def _text(self, number: int, size: int | None, kind: object) -> bytes:
         """A call in words, with the size of its tensor where that must be the same on all ranks."""

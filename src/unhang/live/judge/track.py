@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from unhang.live.judge.beat_progress import calls_moved, quiet_s
 from unhang.live.judge.beat_stacks import NOWHERE, BeatStack, where
 from unhang.live.judge.kernel_rates import rate_of, rates_of, ready_share
 from unhang.live.messages.reports import Beat, ProcessFacts, ProcessReport
@@ -244,7 +245,7 @@ class Track:
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
         self.still.beat_s = max(0.0, report.beat_age_s)
         self._count_steps(before)
-        issued, ended = _calls_moved(before, self.beat)
+        issued, ended = calls_moved(before, self.beat)
         calls = issued or (ended and self._waited(stood))
         place = stood is not stand and stood != stand
         stepped = before.steps != self.beat.steps
@@ -264,7 +265,7 @@ class Track:
             self.still.leaving_s = 0.0
         if calls or ended:
             # The calls changed between the two beats; the probe knows when.
-            self.still.calls_s = min(_since(self.beat), step_s)
+            self.still.calls_s = min(quiet_s(self.beat), step_s)
 
     def forget(self) -> None:
         """The reports had a gap: what stood still may have moved unseen."""
@@ -312,7 +313,8 @@ class Track:
         if self.facts.cpu_s is None and self.beat.cpu_s is None:
             self._show_life()  # nobody has seen that it does nothing
             return
-        rates = rates_of(before, self.facts, passed_s) | {"cpu": self.cpu_share}
+        rates = rates_of(before, self.facts, passed_s)
+        rates["cpu"] = self.cpu_share
         shown = [sign for sign, least in _SIGNS.items() if (rates.get(sign) or 0.0) >= least]
         shown += ["no_core"] if ready >= _NO_CORE else []
         wakes = []
@@ -321,7 +323,8 @@ class Track:
             wakes.append("switches")
         if self._helpers_wake(before):
             wakes.append("helpers")
-        self.signs.update(dict.fromkeys((*shown, *wakes), 0.0))
+        for sign in (*shown, *wakes):
+            self.signs[sign] = 0.0
         self._row = self._row + 1 if shown else 0
         self.still.stirs += bool(shown or wakes)
         if self._row >= _ROW:
@@ -329,6 +332,8 @@ class Track:
 
     def _helpers_wake(self, before: ProcessFacts) -> bool:
         """Whether a helper that was begun since the last step or call was given a core."""
+        if not self.facts.young:
+            return False
         ran = dict(before.young)
         return any(
             runs > ran.get(began_s, runs) and began_s > (self.progress_s or 0.0)
@@ -383,24 +388,3 @@ def _came_s(beat: Beat) -> float | None:
 def function_of(place: str) -> str:
     """A place of the program without its line: `function (file`."""
     return place.rpartition(":")[0]
-
-
-def _calls_moved(before: Beat, after: Beat) -> tuple[bool, bool]:
-    """Whether calls were issued, and whether some began or ended, between two beats."""
-    issued, ended = before.issued != after.issued, False
-    if before.groups is after.groups:
-        return issued, ended
-    if before.groups.keys() != after.groups.keys():
-        return True, True
-    for name, group in after.groups.items():
-        was = before.groups[name]
-        if was is not group:
-            issued = issued or was.enqueued != group.enqueued
-            ended = ended or was.completed != group.completed or was.started != group.started
-    return issued, ended
-
-
-def _since(beat: Beat) -> float:
-    """Seconds since a call was issued or ended last, as the process says; 0 if it does not."""
-    moments = [g.since_s for g in beat.groups.values() if g.since_s is not None]
-    return max(0.0, beat.mono_s - max(moments)) if moments else 0.0
