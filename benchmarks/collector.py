@@ -20,11 +20,14 @@ import resource
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import zstandard
 
+from unhang.live.agent.agent import collect_rarely
 from unhang.live.judge.monitor import Monitor
+from unhang.live.messages.changes import ReportSender
 from unhang.live.messages.inputs import Tick
 from unhang.live.messages.reports import (
     Beat,
@@ -34,7 +37,6 @@ from unhang.live.messages.reports import (
     ProcessFacts,
     ProcessReport,
 )
-from unhang.live.messages.wire import node_to_json
 from unhang.live.nodes import signing
 from unhang.live.nodes.collector import Collector
 from unhang.live.nodes.leader import Leader
@@ -76,6 +78,7 @@ def judge(
     cost: multiprocessing.Queue[Cost],
 ) -> None:
     """Be the agent of the first node, as far as others report to it."""
+    collect_rarely()
     run = RunFolder(folder)
     run.make()
     hub = _Counting(run, "127.0.0.1", 0, TOKEN)
@@ -88,9 +91,7 @@ def judge(
         now = time.monotonic()
         leader.handle(Tick(), now)
         if desk.wants_view:
-            standing = leader.standing(now)
-            assert standing is not None
-            desk.show(standing)
+            desk.show(partial(leader.standing, now))
         if began == 0.0 and now > deadline - seconds:  # all nodes have come, and are known
             began, used, hub.handed_out = now, time.process_time(), 0
     report_s = (time.process_time() - used) / max(1, hub.handed_out)
@@ -113,9 +114,10 @@ async def node(number: int, nodes: int, port: int) -> None:
 async def _reports(number: int, nodes: int, port: int) -> None:
     """Report in the rhythm that the answers ask for."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    packer = zstandard.ZstdCompressor(level=1)
+    packer, sender = zstandard.ZstdCompressor(level=1), ReportSender()
     while True:
-        body = packer.compress(json.dumps(node_to_json(report(number, nodes))).encode())
+        told = json.dumps(sender.tell(report(number, nodes)), separators=(",", ":"))
+        body = packer.compress(told.encode())
         writer.write(
             b"POST /v1/report HTTP/1.1\r\nHost: bench\r\n%s"
             b"Content-Encoding: zstd\r\nContent-Length: %d\r\n\r\n%s"
@@ -124,6 +126,7 @@ async def _reports(number: int, nodes: int, port: int) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.rpartition(b"Content-Length: ")[2].split()[0])
         answer = json.loads(await reader.readexactly(length))
+        sender.arrived()
         await asyncio.sleep(answer["interval_s"])
 
 

@@ -6,9 +6,11 @@ A beat a second is far below the noise between two runs of a training, and wall 
 with other work tells of that work. So CPU time is compared, ten beats a second come, and what is
 compared lies milliseconds apart: the main thread's CPU time of the two steps during which a beat
 came with the two before and the two after. A beat costs the training what its own threads use (the
-main thread waits for the GIL meanwhile, at worst all the time) and what the main thread needs more
-of (cold caches). The hook that counts the steps, and what listens to collectives, are measured by
-themselves.
+main thread waits for the GIL meanwhile, at worst all the time), of which all beats count, and what
+the main thread needs more of (cold caches). Other work of the machine makes some steps longer by
+far more than that: so the latter is the difference of two trimmed means, of the steps with a beat
+and of the same without one, with the interval of Yuen's test. The hook that counts the steps is
+measured by itself; so is what listens to collectives, which counts as often as it ever listens.
 
 A training's own arenas grow and shrink by more than the probe has. So memory is compared between
 processes that have torch and a process group and do nothing, in pairs: with a probe and without.
@@ -78,17 +80,22 @@ for hook in hooks.values():
         hook(optimizer, (), {})
     hook_s += (time.perf_counter() - begun) / 100_000
 
-def all_reduce(asked):
+def all_reduce(asked, tensor):
     begun = time.thread_time()
     for _ in range(100_000):
         asked(None)
     return (time.thread_time() - begun) / 100_000
 
-asked = sys.modules["torch.distributed.distributed_c10d"]._rank_not_in_group
-plain = getattr(asked, "__wrapped__", asked)
-hook_s += len(list(model.parameters())) * (all_reduce(asked) - all_reduce(plain))
+course = sys.modules.get("_unhang_probe.course")
+call_s, most = 0.0, 0
+if course is not None:
+    noted, plain = course.COURSE._noted, course.COURSE._asked
+    if course.COURSE._show is None:  # it rests, for there were too many
+        course.COURSE.show_last(board.note_call)
+    call_s = all_reduce(noted, data) - all_reduce(plain, data)
+    most = course._MOST_PER_S
 print(json.dumps({
-    "times": times, "beats": beats, "hook_s": hook_s,
+    "times": times, "beats": beats, "hook_s": hook_s, "calls_share": call_s * most,
     "cpu_s": own_s / max(1, beats[-1] - beats[0]),
 }))
 """
@@ -115,14 +122,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--pairs", type=int, default=6)
     options = parser.parse_args(arguments)
     runs = [_run(_JOB, options.seconds, probed=True) for _ in range(options.rounds)]
-    costs = [cost for run in runs for cost in beat_costs(run["times"], run["beats"])]
+    costs, rest = [], []
+    for run in runs:
+        costs += beat_costs(run["times"], run["beats"])
+        rest += beat_costs(run["times"], run["beats"], came=False)
     if len(costs) < 2:
         sys.exit("too few beats came alone between steps: the machine is too busy to measure")
     step_s = statistics.median(t for run in runs for t in run["times"])
-    more_s, half_s = mean_and_half(costs)
+    more_s, half_s = trimmed_difference(costs, rest)
     hook_s = statistics.median(run["hook_s"] for run in runs)
     own_s = statistics.median(run["cpu_s"] for run in runs)
-    percent = 100 * (own_s + more_s + half_s + hook_s / step_s)
+    calls = statistics.median(run["calls_share"] for run in runs)
+    percent = 100 * (own_s + more_s + half_s + hook_s / step_s + calls)
     mib, half_mib = mean_and_half([_more_mib() for _ in range(options.pairs)])
     print(f"a step takes {step_s * 1e3:.2f} ms of the main thread's CPU time (median)")
     print(f"a beat takes {own_s * 1e3:.3f} ms of CPU time; the main thread needs")
@@ -130,7 +141,8 @@ def main(arguments: Sequence[str]) -> int:
         f"  {more_s * 1e3:.3f} ms more [{(more_s - half_s) * 1e3:.3f}, "
         f"{(more_s + half_s) * 1e3:.3f}] (95 %, {len(costs)} beats)"
     )
-    print(f"the hook after a step, and its collectives, take {hook_s * 1e6:.2f} us")
+    print(f"the hook after a step takes {hook_s * 1e6:.2f} us; as many calls as are listened to")
+    print(f"  at most take {calls * 100:.3f} % of the time")
     print(f"all, with one beat a second: at most {percent:.3f} % of step time ({MOST_PERCENT})")
     print(
         f"memory {mib:.1f} MiB [{mib - half_mib:.1f}, {mib + half_mib:.1f}] "
@@ -147,24 +159,41 @@ def mean_and_half(values: Sequence[float]) -> tuple[float, float]:
     return statistics.fmean(values), 1.96 * statistics.stdev(values) / math.sqrt(len(values))
 
 
+def trimmed_difference(some: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
+    """The difference of two trimmed means, and half of its interval of 95 % (Yuen)."""
+    (one, one_error), (other, other_error) = map(_trimmed, (some, others))
+    return one - other, 1.96 * math.hypot(one_error, other_error)
+
+
+def _trimmed(values: Sequence[float]) -> tuple[float, float]:
+    """The mean without a tenth of the values on either side, and its standard error."""
+    ordered, count = sorted(values), len(values)
+    cut = count // 10
+    kept = ordered[cut : count - cut]
+    winsorized = [kept[0]] * cut + kept + [kept[-1]] * cut
+    spread = statistics.variance(winsorized) * (count - 1)
+    return statistics.fmean(kept), math.sqrt(spread / (len(kept) * (len(kept) - 1)))
+
+
 def _more_mib() -> float:
     """By how much more private memory an idle process has with a probe."""
     without, probed = (_run(_IDLE, _IDLE_S, probed=probed)["mib"] for probed in (False, True))
     return float(probed - without)
 
 
-def beat_costs(times: Sequence[float], beats: Sequence[int]) -> list[float]:
+def beat_costs(times: Sequence[float], beats: Sequence[int], *, came: bool = True) -> list[float]:
     """Seconds by which each beat made steps longer than their neighbours.
 
     Args:
         times: of the steps.
         beats: how many there had been after each step.
+        came: False = where none came, by which the steps differ all the same.
     """
     costs = []
     for at in range(3, len(times) - 2):
         # The beat ended within this step and may have begun in the one before.
-        alone = beats[at] == beats[at + 2] == beats[at - 1] + 1 and beats[at - 1] == beats[at - 3]
-        if alone:
+        calm = beats[at] == beats[at + 2] and beats[at - 1] == beats[at - 3]
+        if calm and beats[at] - beats[at - 1] == came:
             around = times[at - 3] + times[at - 2] + times[at + 1] + times[at + 2]
             costs.append(times[at - 1] + times[at] - around / 2)
     return costs

@@ -23,14 +23,20 @@ from unhang.model.provenance import Message
 
 T = TypeVar("T")
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
 
 def encode(value: object) -> object:
     """Plain data for `json.dumps`."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    kind: Any = type(value)
+    if kind in _PLAIN:
+        return value
+    if (fields := _told(kind)) is not None:
+        told = ((name, getattr(value, name), default) for name, default in fields)
         return {
-            field.name: encode(item)
-            for field in dataclasses.fields(value)
-            if field.compare and not _is_default(field, item := getattr(value, field.name))
+            name: item if type(item) in _PLAIN else encode(item)
+            for name, item, default in told
+            if item != default
         }
     if isinstance(value, enum.Enum):
         return value.value
@@ -74,14 +80,20 @@ def decode(kind: type[T], data: object) -> T:
     return typing.cast(T, _decode(kind, data, kind.__name__))
 
 
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
-    if field.default_factory is not dataclasses.MISSING:
-        return bool(value == field.default_factory())
-    return field.default is not dataclasses.MISSING and bool(value == field.default)
+@cache
+def _told(kind: type[Any]) -> tuple[tuple[str, object], ...] | None:
+    """The names and defaults of what is told of a record; None for what is none."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    return tuple((f.name, _default(f)) for f in dataclasses.fields(kind) if f.compare)
+
+
+def _default(field: dataclasses.Field[Any]) -> object:
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
 
 
 def _tagged(value: object) -> object:

@@ -4,34 +4,44 @@ One writer, any number of readers, no lock: the writer makes `turn` odd, writes,
 reader that meets an odd or a changed `turn` tries again. A frozen writer leaves its last beat.
 
 Layout, little endian: magic `UNHB` | u32 version | u64 turn | u64 beats | f64 monotonic seconds of
-the last beat | u32 length | JSON in UTF-8.
+the last beat | u32 length | JSON in UTF-8. Its last 256 bytes hold the last call, which the main
+thread writes there itself, so that it outlives a process that dies in it: u64 number | UTF-8.
 """
 
 import json
 import mmap
 import os
 import struct
-from typing import Any, Dict, NamedTuple, Optional  # noqa: UP035 (Python 3.8)
+from typing import Any, Dict, NamedTuple, Optional, Tuple  # noqa: UP035 (Python 3.8)
 
 SIZE = 1 << 16
 """Bytes of the whole file."""
 
-MAGIC, VERSION = b"UNHB", 1
+MAGIC, VERSION = b"UNHB", 2
 _HEAD = struct.Struct("<4sIQQdI")
 _TURN = struct.Struct("<Q")
 _TURN_AT = 8
-ROOM = SIZE - _HEAD.size
+_CALL = struct.Struct("<Q248s")
+_CALL_AT = SIZE - _CALL.size
+ROOM = _CALL_AT - _HEAD.size
 """Bytes that a beat may take."""
 
 _TRIES = 8
 
 
 class Pinned(NamedTuple):
-    """What a reader finds: the number of beats so far, the writer's clock, the beat."""
+    """What a reader finds.
+
+    Attributes:
+        beats: their number so far.
+        monotonic_s: the writer's clock.
+        last_call: number and text of the last call of its main thread; "" = unknown.
+    """
 
     beats: int
     monotonic_s: float
     beat: Dict[str, Any]  # noqa: UP006
+    last_call: Tuple[int, str] = (0, "")  # noqa: UP006
 
 
 class Board:
@@ -68,6 +78,10 @@ class Board:
         self._mark(self._turn + 1)
         return True
 
+    def note_call(self, number: int, text: bytes) -> None:
+        """Keep the last call; no system call, and nothing to wait for."""
+        _CALL.pack_into(self._map, _CALL_AT, number, text)
+
     def close(self) -> None:
         """Let go of the file; it stays for the readers."""
         self._map.close()
@@ -99,5 +113,14 @@ def read(path: str) -> Optional[Pinned]:  # noqa: UP045
             beat = json.loads(data[_HEAD.size : _HEAD.size + length])
         except ValueError:
             return None
-        return Pinned(beats, monotonic_s, beat) if isinstance(beat, dict) else None
+        if not isinstance(beat, dict):
+            return None
+        return Pinned(beats, monotonic_s, beat, _last_call(data))
     return None
+
+
+def _last_call(data: bytes) -> Tuple[int, str]:  # noqa: UP006
+    if len(data) < SIZE:
+        return 0, ""
+    number, text = _CALL.unpack_from(data, _CALL_AT)
+    return number, text.rstrip(b"\0").decode("utf-8", "replace")

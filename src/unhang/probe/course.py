@@ -38,16 +38,21 @@ _SIDES: dict[str, tuple[str, str]] = {
 _ALIKE = frozenset({"all_reduce", "all_gather", "all_to_all", "reduce_scatter", "barrier"})
 _ALIKE |= {"all_gather_single", "reduce_scatter_single", "all_to_all_single", "all_gather_object"}
 _ALIKE |= {"all_gather_into_tensor", "reduce_scatter_tensor", "monitored_barrier"}
+_SIZED = frozenset({"all_reduce", "broadcast", "reduce"})
+"""Functions whose `tensor` has the same size and type on all ranks."""
+_PAIRWISE = frozenset({"isend", "irecv", "send", "recv", "send_object_list", "recv_object_list"})
 _LOGGER = "c10d_logger.py"
 _KEPT = 384
 _LONGEST = 32
 """Calls that are compared, from the newest back; more would cost milliseconds."""
 _MOST_MOVES = 4_096
 """Different calls that are told apart: a program that makes more has no habits to compare."""
-_MOST_PER_S, _WINDOW_S, _REST_S = 150, 10.0, 60.0
-"""A call costs 1.5 us. Where more come in a second, in the mean, the program is left alone for a
-while: it would cost more than a fortieth of a percent."""
+_MOST_PER_S, _WINDOW_S, _REST_S = 140, 10.0, 60.0
+"""A call costs 1.7 us. Where more come in a second, in the mean, the program is left alone for a
+while, but for one call from one beat to the next, which shows that there are any: all of them would
+cost more than a fortieth of a percent."""
 _MOST_THREADS = 64
+_MAIN = threading.main_thread().ident
 _TIMES = 3
 """What followed so often, and nothing else ever, was due."""
 _LAST = 8
@@ -75,6 +80,10 @@ class Course:
         self._c10d: Any = None
         self._asked: Any = None  # torch's own function, and ours in its place
         self._noted: Any = None
+        self._glimpse: Any = None  # ours that hears one call, and takes itself away
+        self._glimpsed = 0
+        self._file = ""
+        self._tensor: Any = None  # torch's class
         self._listens = False
         self._since_s = 0.0  # when the present window or rest began, and the count then
         self._issued_before = 0
@@ -85,6 +94,16 @@ class Course:
         self._seen = 0  # calls at the last look, and those that were worked out
         self._fitted = 0
         self._told: dict[str, Any] | None = None
+        self._show: Callable[[int, bytes], None] | None = None
+        self._shown = 0  # calls of all ranks that the main thread has issued
+        self._texts: dict[tuple[int, Any, Any], bytes] = {}
+
+    def show_last(self, show: Callable[[int, bytes], None] | None) -> None:
+        """Keep the last call of the main thread where it outlives the process; None = no longer.
+
+        It has its number among the calls that all ranks issue alike, and its text.
+        """
+        self._show = show
 
     def listen(self, c10d: Any) -> None:
         """Hear what calls of the module ask; one that asks in another way is left alone."""
@@ -92,7 +111,9 @@ class Course:
         if asked is None or list(inspect.signature(asked).parameters) != ["group"]:
             return
         self._c10d, self._asked = c10d, asked
-        self._noted = self._wrapped(asked, c10d.__file__)
+        self._file = c10d.__file__
+        self._noted = self._wrapped(asked, self._note)
+        self._glimpse = self._wrapped(asked, self._count_one)
         self._resume(0.0)
 
     def pace(self, now_s: float) -> None:
@@ -102,41 +123,59 @@ class Course:
         if not self._listens:
             if now_s - self._since_s >= _REST_S:
                 self._resume(now_s)
+            else:
+                self._put(self._glimpse, instead_of=self._asked)
         elif now_s - self._since_s >= _WINDOW_S:
             self._since_s, self._issued_before = now_s, self.issued
         elif self.issued - self._issued_before > _WINDOW_S * _MOST_PER_S:
             self._listens, self._since_s = False, now_s
-            if getattr(self._c10d, _ASKED) is self._noted:
-                setattr(self._c10d, _ASKED, self._asked)
+            self._put(self._asked, instead_of=self._noted)
+            self._glimpsed = self.issued  # it never falls
             self._threads.clear()  # what comes until we listen again is missing
+            if self._show is not None:
+                self._show(0, b"")
+                self._show = None
 
     def _resume(self, now_s: float) -> None:
         self._listens, self._since_s, self._issued_before = True, now_s, self.issued
-        if getattr(self._c10d, _ASKED) is self._asked:
-            setattr(self._c10d, _ASKED, self._noted)
+        self._put(self._asked, instead_of=self._glimpse)
+        self._put(self._noted, instead_of=self._asked)
 
-    def _wrapped(self, asked: Callable[[Any], bool], file: str) -> Callable[[Any], bool]:
-        """The question as torch asks it, noting who asks; `file` is the module's own."""
-        look, note = sys._getframe, self._note
+    def _put(self, function: Any, *, instead_of: Any) -> None:
+        """Have torch ask another function, unless somebody else has put one there."""
+        if getattr(self._c10d, _ASKED) is instead_of:
+            setattr(self._c10d, _ASKED, function)
+
+    def _count_one(self, _frame: FrameType, _group: Any) -> None:
+        """Count a call, and hear no further ones."""
+        self._put(self._asked, instead_of=self._glimpse)
+        self._glimpsed += 1
+
+    def _wrapped(
+        self, asked: Callable[[Any], bool], note: Callable[[FrameType, Any], None]
+    ) -> Callable[[Any], bool]:
+        """The question as torch asks it, noting who asks."""
+        look = sys._getframe
         is_compiling: Any = None
 
         @functools.wraps(asked)
         def noted(group: Any) -> bool:
             nonlocal is_compiling
             if is_compiling is None:  # that module is loaded after us, and an old torch has none
+                self._tensor = sys.modules["torch"].Tensor
                 compiler = getattr(sys.modules["torch"], "compiler", None)
                 is_compiling = getattr(compiler, "is_compiling", bool)
             # A tracer knows the answer as a constant, and follows us no further.
             if not is_compiling():
                 try:
-                    note(look(1), group, file)
+                    note(look(1), group)
                 except Exception:
                     return asked(group)
             return asked(group)
 
         return noted
 
-    def _note(self, frame: FrameType, group: Any, file: str) -> None:
+    def _note(self, frame: FrameType, group: Any) -> None:
         """Keep the call whose frame this is, if it is one of torch's, and where it was issued."""
         op = frame.f_code.co_name
         sides = _SIDES.get(op)
@@ -147,7 +186,7 @@ class Course:
             values = frame.f_locals
             peer = values.get(sides[0])
             peer = values.get(sides[1]) if peer is None else peer
-        outer: FrameType | None = frame.f_back
+        file, outer = self._file, frame.f_back
         while outer is not None:
             code = outer.f_code
             name = code.co_filename
@@ -167,6 +206,9 @@ class Course:
             at = f"{code.co_name} ({os.path.basename(name)}):{outer.f_lineno}"
             self._names[number] = f"{op}{named} in {at}"
         ident = threading.get_ident()
+        if self._show is not None and ident == _MAIN and op not in _PAIRWISE:
+            self._shown += 1
+            self._show(self._shown, self._last(number, frame, op))
         thread = self._threads.get(ident)
         if thread is None:
             if len(self._threads) >= _MOST_THREADS:
@@ -175,10 +217,29 @@ class Course:
         thread.moves.append(number)
         thread.count += 1
 
+    def _last(self, number: int, frame: FrameType, op: str) -> bytes:
+        key: tuple[int, Any, Any] = (number, None, None)
+        if op in _SIZED:
+            tensor: Any = frame.f_locals.get("tensor")
+            if type(tensor) is self._tensor:  # a subclass may have its own opinion
+                key = (number, tensor.numel(), tensor.dtype)
+        return self._texts.get(key) or self._text(*key)
+
+    def _text(self, number: int, size: int | None, kind: object) -> bytes:
+        """A call in words, with the size of its tensor where that must be the same on all ranks."""
+        name = self._names[number]
+        if size is not None:
+            call, _, at = name.partition(" in ")
+            name = f"{call} of {size} {str(kind).rpartition('.')[2]} in {at}"
+        text = name.encode("utf-8", "replace")
+        if len(self._texts) < _MOST_MOVES:
+            self._texts[number, size, kind] = text
+        return text
+
     @property
     def issued(self) -> int:
         """How many calls all threads have issued, as far as they were heard."""
-        return sum(thread.count for thread in list(self._threads.values()))
+        return self._glimpsed + sum(thread.count for thread in list(self._threads.values()))
 
     def told(self) -> dict[str, Any] | None:
         """How the last calls of the main thread fit in with those before; None = nothing known.

@@ -60,6 +60,7 @@ class Probe:
     def start(self) -> None:
         """Begin to beat."""
         atexit.register(self._end)
+        course.COURSE.show_last(self._board.note_call)
         self._beating.start()
         self._guard.start()
 
@@ -193,7 +194,9 @@ def begin() -> None:
             _limits().mode = "keep"
         return
     if not _lives:
-        os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
+        os.register_at_fork(
+            before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child
+        )
     _lives[:] = [probe]
 
 
@@ -220,3 +223,7 @@ def _before_fork() -> None:
 
 def _after_fork() -> None:
     _lives[0].go_on()
+
+
+def _in_child() -> None:
+    course.COURSE.show_last(None)  # the board is the parent's

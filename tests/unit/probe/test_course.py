@@ -133,8 +133,39 @@ def test_where_calls_come_all_the_time_nobody_listens_for_a_while(dist: ModuleTy
         dist.all_reduce(x)
     course.pace(2.0)
     assert (c10d._rank_not_in_group is plain, course.told()) == (True, None)
+    issued = course.issued
     course.pace(61.0)
+    for _ in range(3):
+        dist.all_reduce(x)
     assert c10d._rank_not_in_group is plain
+    assert course.issued == issued + 1, "one call from beat to beat shows that there are any"
+    course.pace(61.5)
     course.pace(62.0)
     dist.all_reduce(x)
-    assert (c10d._rank_not_in_group is heard_by, course.issued) == (True, 1)
+    assert (c10d._rank_not_in_group is heard_by, course.issued) == (True, issued + 2)
+
+
+def test_the_last_call_is_kept_with_its_number_and_size(dist: ModuleType) -> None:
+    torch = pytest.importorskip("torch")
+    shown: list[tuple[int, bytes]] = []
+    course = Course()
+    course.show_last(lambda number, text: shown.append((number, text)))
+    course.listen(dist.distributed_c10d)
+    course.pace(1.0)
+    for size in (2, 3):
+        dist.all_reduce(torch.ones(size))
+    dist.isend(torch.ones(1), dst=0)
+    dist.broadcast(torch.ones(4, dtype=torch.int64), src=0)
+    dist.barrier()
+    assert [number for number, _ in shown] == [1, 2, 3, 4]
+    begins = [b"all_reduce of 2 float32 in ", b"all_reduce of 3 float32 in "]
+    begins += [b"broadcast(src=0) of 4 int64 in ", b"barrier in "]
+    assert all(text.startswith(begin) for (_, text), begin in zip(shown, begins, strict=True))
+    for _ in range(1_501):
+        dist.all_reduce(torch.ones(1))
+    course.pace(2.0)
+    assert shown[-1] == (0, b""), "where calls are not heard, the last one is not known"
+    told = len(shown)
+    course.pace(62.0)
+    dist.all_reduce(torch.ones(1))
+    assert len(shown) == told, "its number is not known any more"

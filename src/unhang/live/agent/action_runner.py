@@ -310,8 +310,7 @@ class ActionRunner:
         self._terminal.tell(note)
 
     def _show(self, now: float) -> None:
-        if (standing := self._judge.standing(now)) is not None:
-            self._journal.show(standing)
+        self._journal.show(partial(self._judge.standing, now))
 
     def _try(self, code: str, task: Callable[[], Any]) -> None:
         try:

@@ -7,6 +7,7 @@ that it knows comes from boards, `/proc` and the relay; nothing of the job waits
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import queue
@@ -52,6 +53,7 @@ _SHORT_S = 0.1
 """Between two looks while something is under way that does not announce itself."""
 
 _READ_BYTES = 1 << 16
+_MANY_OBJECTS = 100_000
 
 _LEAVING_S = 600.0
 """What ranks do for so long after their job was asked to end is their way out, and no hang."""
@@ -271,6 +273,15 @@ def _tree(request: RunRequest, job: int, relay: int) -> list[int]:
     return [*found, job] if is_it else found
 
 
+def collect_rarely() -> None:
+    """Let Python look for cycles only where many objects have come and not gone.
+
+    Reports hold no cycles, but thousands of objects each, all of which every look would go through.
+    """
+    gc.freeze()
+    gc.set_threshold(_MANY_OBJECTS, *gc.get_threshold()[1:])
+
+
 def main() -> None:
     """Run as the relay starts us."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1):
@@ -284,6 +295,7 @@ def main() -> None:
     if first is None:
         return
     warm_up()
+    collect_rarely()
     Agent(AgentStart.from_json(first), link).run()
 
 

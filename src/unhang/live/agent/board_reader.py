@@ -181,6 +181,9 @@ class BoardReader:
         if known is None or known.beat is None:
             return None
         facts = known.last or self._facts(name, known, now)
+        if not facts.alive and pinned is not None and pinned.last_call[1]:
+            number, call = pinned.last_call
+            facts = replace(facts, last_call=call, last_number=number)
         seen_s = now - known.changed_s
         age_s = seen_s if pinned is None else now - pinned.monotonic_s
         return ProcessReport(

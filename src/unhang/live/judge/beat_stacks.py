@@ -104,12 +104,13 @@ NOWHERE = BeatStack(doing=Doing.CODE, known=False)
 
 def where(beat: Beat) -> BeatStack:
     """Where a rank stands: a main thread that waits for another one is where that one works."""
-    return _as_declared(_of_stacks(beat), beat.phase)
+    at = _of_stacks(beat)
+    return at if beat.phase is None else _as_declared(at, beat.phase)
 
 
-def _as_declared(at: BeatStack, word: str | None) -> BeatStack:
+def _as_declared(at: BeatStack, word: str) -> BeatStack:
     """The program knows its phase better than names do; how it waits the stack alone tells."""
-    phase = _PHASES.get(word or "")
+    phase = _PHASES.get(word)
     if phase is None or at.leaves or at.seeks:
         return at
     doing = Doing.WORKS if at.doing is Doing.CODE else at.doing
@@ -118,7 +119,7 @@ def _as_declared(at: BeatStack, word: str | None) -> BeatStack:
 
 def _of_stacks(beat: Beat) -> BeatStack:
     main = standpoint(beat.stack, beat.calling)
-    if any(_may_act(stack) for stack in beat.threads):
+    if beat.threads and any(_may_act(stack) for stack in beat.threads):
         main = replace(main, helped=True)
     if main.doing is not Doing.LOCKED or main.phase is not None:
         return main

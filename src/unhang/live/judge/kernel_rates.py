@@ -7,19 +7,21 @@ from unhang.live.messages.reports import ProcessFacts
 
 def rates_of(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> dict[str, float | None]:
     """What moved in a second, by sign of life."""
-    moved = (
-        (_sum(before.read_bytes, before.write_bytes), _sum(after.read_bytes, after.write_bytes)),
-        (before.threads_cpu_s, after.threads_cpu_s),
-        (before.family_cpu_s, after.family_cpu_s),
-        (before.family_bytes, after.family_bytes),
-        (before.faults, after.faults),
-    )
-    names = ("bytes", "threads", "children", "children_bytes", "faults")
-    rates = {n: rate_of(a, b, passed_s) for n, (a, b) in zip(names, moved, strict=True)}
     grown = None
     if before.rss_bytes is not None and after.rss_bytes is not None and passed_s > 0:
         grown = abs(after.rss_bytes - before.rss_bytes) / passed_s
-    return {**rates, "memory": grown}
+    return {
+        "bytes": rate_of(
+            _sum(before.read_bytes, before.write_bytes),
+            _sum(after.read_bytes, after.write_bytes),
+            passed_s,
+        ),
+        "threads": rate_of(before.threads_cpu_s, after.threads_cpu_s, passed_s),
+        "children": rate_of(before.family_cpu_s, after.family_cpu_s, passed_s),
+        "children_bytes": rate_of(before.family_bytes, after.family_bytes, passed_s),
+        "faults": rate_of(before.faults, after.faults, passed_s),
+        "memory": grown,
+    }
 
 
 def ready_share(before: ProcessFacts, after: ProcessFacts, passed_s: float) -> float:
@@ -43,4 +45,4 @@ def rate_of(before: float | None, after: float | None, passed_s: float) -> float
     """Growth of one counter in a second; None = unknown."""
     if before is None or after is None or passed_s <= 0:
         return None
-    return max(0.0, (after - before) / passed_s)
+    return (after - before) / passed_s if after > before else 0.0

@@ -14,6 +14,7 @@ from unhang.live.judge.claim import Claim, phase_of
 from unhang.live.judge.conditions import departed
 from unhang.live.judge.echoes import raised_second_hand, second_hand, sent_away
 from unhang.live.judge.hang_incidents import HangIncidents, IncidentKey
+from unhang.live.judge.last_calls import parted
 from unhang.live.judge.measuring import shown_phase
 from unhang.live.judge.roster import Roster
 from unhang.live.judge.sentences import (
@@ -108,6 +109,9 @@ class Lifecycle:
         if ended and not self.failures and incidents.confirmed is None:
             incidents.clear()  # all went well: nobody is to blame for a wait
         culprits, why = self._ended(event, roster, incidents)
+        odd = parted(roster.by_rank, roster.world_size)
+        if odd is not None and incidents.confirmed is None:
+            incidents.unresolved.setdefault(f"{odd.call.group}", (odd, odd.stage))
         if not incidents.suspects and incidents.confirmed is None:
             told = incidents.unresolved
             told.update(self._left_waiting(culprits, roster, told.keys()))

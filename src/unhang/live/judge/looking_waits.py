@@ -28,13 +28,14 @@ def is_by_looking(wait: Wait) -> bool:
     return wait.witnesses == _LOOKING
 
 
-def find_looking(tracks: Mapping[Rank, Track]) -> list[Wait]:
+def find_looking(standing: Mapping[Rank, Track], tracks: Mapping[Rank, Track]) -> list[Wait]:
     """Return at most one wait: for those that have ended or stand still, or for no more at work.
 
     Args:
+        standing: those of them with which a wait may begin.
         tracks: the present process of each rank whose host is heard, none of which waits in a call.
     """
-    looking = frozenset(rank for rank, track in tracks.items() if _looks(track))
+    looking = frozenset(rank for rank, track in standing.items() if looks(track))
     if not looking:
         return []
     loops = {function_of(tracks[rank].place.place) for rank in looking}
@@ -60,7 +61,7 @@ def find_looking(tracks: Mapping[Rank, Track]) -> list[Wait]:
     ]
 
 
-def _looks(track: Track) -> bool:
+def looks(track: Track) -> bool:
     """Whether a rank that sleeps in its own code has woken up there, and got no further."""
     if track.departs or track.stopped or track.beats_late or not track.beat.groups:
         return False

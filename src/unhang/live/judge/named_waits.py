@@ -18,9 +18,19 @@ _NAMED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.SUPPORTS),)
 _RECEIVE, _SEND = frozenset({"recv"}), frozenset({"send"})
 
 
-def find_named_waits(tracks: Mapping[Rank, Track]) -> list[Wait]:
-    """Return the waits of single ranks for single ranks, and of two for the bytes between them."""
-    return [*_between(tracks), *_locked(tracks)]
+def find_named_waits(standing: Mapping[Rank, Track], tracks: Mapping[Rank, Track]) -> list[Wait]:
+    """Return the waits of single ranks for single ranks, and of two for the bytes between them.
+
+    Args:
+        standing: the ranks with which a wait may begin.
+        tracks: the present process of each rank whose host is heard.
+    """
+    return [*_between(standing, tracks), *_locked(standing, tracks)]
+
+
+def may_name(track: Track) -> bool:
+    """Whether a rank stands where the other rank of a wait is named."""
+    return track.place.pairs or track.facts.lock_holder is not None
 
 
 def names_a_rank(wait: Wait) -> bool:
@@ -28,11 +38,11 @@ def names_a_rank(wait: Wait) -> bool:
     return wait.witnesses == _NAMED
 
 
-def _between(tracks: Mapping[Rank, Track]) -> list[Wait]:
+def _between(standing: Mapping[Rank, Track], tracks: Mapping[Rank, Track]) -> list[Wait]:
     """Ranks that stand in an operation which names the other rank, wherever that one is."""
     found: list[Wait] = []
     told: set[Rank] = set()
-    for rank, track in tracks.items():
+    for rank, track in standing.items():
         call = track.beat.call
         if call is None or not track.place.pairs or track.ended or track.stopped:
             continue
@@ -66,11 +76,13 @@ def _answers(other: Track, rank: Rank, asked: Issued) -> bool:
     return call.op in _RECEIVE and call.src in {rank, None}
 
 
-def _locked(tracks: Mapping[Rank, Track]) -> list[Wait]:
+def _locked(standing: Mapping[Rank, Track], tracks: Mapping[Rank, Track]) -> list[Wait]:
     """Ranks that the kernel keeps until another rank gives back the lock of a file."""
+    if all(track.facts.lock_holder is None for track in standing.values()):
+        return []
     by_process = {(t.beat.host, t.beat.pid): r for r, t in tracks.items() if not t.ended}
     found = []
-    for rank, track in tracks.items():
+    for rank, track in standing.items():
         holder = by_process.get((track.beat.host, track.facts.lock_holder or -1))
         if holder is None or holder == rank or track.ended or track.stopped:
             continue

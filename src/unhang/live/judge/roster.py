@@ -109,7 +109,7 @@ class Roster:
 
     def unseen(self, track: Track, now_s: float) -> bool:
         """Its host was not heard for a while, so nothing is known of it now."""
-        return self.hosts[track.beat.host].silent(now_s) or now_s - track.seen_s > _SILENT_S
+        return now_s - track.seen_s > _SILENT_S
 
     def silent(self, now_s: float) -> set[str]:
         """Hosts that were not heard for a while; asked with every report, so only they are seen."""
@@ -161,8 +161,11 @@ class Roster:
                 track.forget()
             track.hear(process, host.passed_s, now_s)
             track.looks += host.looks > 0
-        self._seat(track)
-        self._note_rival(track, now_s)
+        if track.rank is not None and self.by_rank.get(track.rank) is track:
+            self._follow_job(track)
+        else:
+            self._seat(track)
+            self._note_rival(track, now_s)
         return key
 
     def _miss(self, host: Host, keys: Iterable[ProcessKey], now_s: float) -> None:
@@ -188,9 +191,6 @@ class Roster:
         if rank is None:
             return
         holder = self.by_rank.get(rank)
-        if holder is track:
-            self._follow_job(track)
-            return
         if self._is_helper(track) or self.is_nested(track) or self._is_earlier(track, holder):
             return
         if holder is not None and not _is_child(track, holder) and not self._is_helper(holder):

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from unhang.live.judge.beat_progress import calls_moved, quiet_s
 from unhang.live.judge.beat_stacks import NOWHERE, BeatStack, where
 from unhang.live.judge.kernel_rates import rate_of, rates_of, ready_share
 from unhang.live.messages.reports import Beat, ProcessFacts, ProcessReport
@@ -109,6 +110,7 @@ class Track:
         trickle: bytes per second that are written, over the last few seconds, without crests.
         under: process of the rank that started it, also after its end; None = none did.
         came_s: from its begin until it told its rank; None = unknown.
+        glance: what others have derived of it since its last report; None = nothing yet.
     """
 
     key: ProcessKey
@@ -133,6 +135,7 @@ class Track:
     progress_s: float | None = None
     under: int | None = None
     came_s: float | None = None
+    glance: object = None
     _functions: set[str] = field(default_factory=set)
     _row: int = 0
 
@@ -218,6 +221,7 @@ class Track:
             passed_s: host time since the report before; a gap counts as `STEP_S` at most.
             now_s: the monitor's time.
         """
+        self.glance = None
         step_s = min(passed_s, STEP_S)
         before, facts_before = self.beat, self.facts
         ready = ready_share(facts_before, report.facts, passed_s)
@@ -241,7 +245,8 @@ class Track:
         self.longest_beat_s = max(self.longest_beat_s, self.still.beat_s)
         self.still.beat_s = max(0.0, report.beat_age_s)
         self._count_steps(before)
-        calls = self._has_called(before, stood)
+        issued, ended = calls_moved(before, self.beat)
+        calls = issued or (ended and self._waited(stood))
         place = stood is not stand and stood != stand
         stepped = before.steps != self.beat.steps
         self._stand(step_s, free_s, moved=self._busy() or calls or place or stepped)
@@ -258,26 +263,23 @@ class Track:
             self.progress_s = self.beat.mono_s
             # Who goes on after an exception was not ended by it.
             self.still.leaving_s = 0.0
-        if calls or _completed(before) != _completed(self.beat):
+        if calls or ended:
             # The calls changed between the two beats; the probe knows when.
-            self.still.calls_s = min(_since(self.beat), step_s)
+            self.still.calls_s = min(quiet_s(self.beat), step_s)
 
     def forget(self) -> None:
         """The reports had a gap: what stood still may have moved unseen."""
         beat_s = self.still.beat_s if self.stopped else 0.0
-        self.still = Still(beat_s=beat_s)
+        self.still, self.glance = Still(beat_s=beat_s), None
         self.looks = 0
 
-    def _has_called(self, before: Beat, stood: BeatStack) -> bool:
-        """Whether it has issued a call, or one that it waited in has ended.
+    def _waited(self, stood: BeatStack) -> bool:
+        """Whether a call that has ended is one that it waited in.
 
         Of a rank that does something else a call that seems to end is only noted late: gloo notes
         what ended last, and not the highest number.
         """
-        if before.issued != self.beat.issued or _issued(before) != _issued(self.beat):
-            return True
-        waited = stood.waits or self.beat.device == "cuda" or self.still.whole_s > 0
-        return waited and _completed(before) != _completed(self.beat)
+        return stood.waits or self.beat.device == "cuda" or self.still.whole_s > 0
 
     def _stand(self, step_s: float, free_s: float, *, moved: bool) -> None:
         still = self.still
@@ -311,7 +313,8 @@ class Track:
         if self.facts.cpu_s is None and self.beat.cpu_s is None:
             self._show_life()  # nobody has seen that it does nothing
             return
-        rates = rates_of(before, self.facts, passed_s) | {"cpu": self.cpu_share}
+        rates = rates_of(before, self.facts, passed_s)
+        rates["cpu"] = self.cpu_share
         shown = [sign for sign, least in _SIGNS.items() if (rates.get(sign) or 0.0) >= least]
         shown += ["no_core"] if ready >= _NO_CORE else []
         wakes = []
@@ -320,7 +323,8 @@ class Track:
             wakes.append("switches")
         if self._helpers_wake(before):
             wakes.append("helpers")
-        self.signs.update(dict.fromkeys((*shown, *wakes), 0.0))
+        for sign in (*shown, *wakes):
+            self.signs[sign] = 0.0
         self._row = self._row + 1 if shown else 0
         self.still.stirs += bool(shown or wakes)
         if self._row >= _ROW:
@@ -328,6 +332,8 @@ class Track:
 
     def _helpers_wake(self, before: ProcessFacts) -> bool:
         """Whether a helper that was begun since the last step or call was given a core."""
+        if not self.facts.young:
+            return False
         ran = dict(before.young)
         return any(
             runs > ran.get(began_s, runs) and began_s > (self.progress_s or 0.0)
@@ -382,17 +388,3 @@ def _came_s(beat: Beat) -> float | None:
 def function_of(place: str) -> str:
     """A place of the program without its line: `function (file`."""
     return place.rpartition(":")[0]
-
-
-def _issued(beat: Beat) -> list[tuple[str, int | None]]:
-    return [(group.name, group.enqueued) for group in beat.groups.values()]
-
-
-def _completed(beat: Beat) -> list[tuple[int | None, int | None]]:
-    return [(group.started, group.completed) for group in beat.groups.values()]
-
-
-def _since(beat: Beat) -> float:
-    """Seconds since a call was issued or ended last, as the process says; 0 if it does not."""
-    moments = [g.since_s for g in beat.groups.values() if g.since_s is not None]
-    return max(0.0, beat.mono_s - max(moments)) if moments else 0.0

@@ -12,7 +12,7 @@ from unhang.live.judge.sentences import ending, ending_of, reason
 from unhang.live.judge.track import Track
 from unhang.live.judge.usual_durations import UsualDurations
 from unhang.live.judge.wait_details import open_calls, waited_s
-from unhang.live.judge.waits import is_waiting
+from unhang.live.judge.waits import GroupKey, is_waiting
 from unhang.live.messages.job_snapshot import (
     Condition,
     Edge,
@@ -197,10 +197,16 @@ def _classes(ranks: Iterable[RankView]) -> tuple[RankClass, ...]:
 
 
 def _groups(tracks: Mapping[Rank, Track], waits: Iterable[Wait]) -> tuple[GroupView, ...]:
-    told: dict[tuple[str, tuple[Rank, ...] | None], list[tuple[Track, GroupBeat]]] = {}
+    told: dict[GroupKey, list[tuple[Track, GroupBeat]]] = {}
+    same: dict[tuple[str, int], list[tuple[Track, GroupBeat]]] = {}
+    """By the identity of the members, as in `find_waits`."""
     for track in tracks.values():
         for group in track.beat.groups.values():
-            told.setdefault((group.name, group.ranks), []).append((track, group))
+            members = same.get((group.name, id(group.ranks)))
+            if members is None:
+                members = told.setdefault((group.name, group.ranks), [])
+                same[group.name, id(group.ranks)] = members
+            members.append((track, group))
     stuck = {(w.call.group, frozenset(w.call.members)): w for w in waits}
     found = [_group(members, stuck) for members in told.values()]
     return tuple(sorted(found, key=lambda g: (-len(g.members), g.name)))

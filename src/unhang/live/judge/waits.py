@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from unhang.live.judge.beat_stacks import MEETING
-from unhang.live.judge.looking_waits import find_looking, is_by_looking
-from unhang.live.judge.named_waits import find_named_waits, names_a_rank
+from unhang.live.judge.looking_waits import find_looking, is_by_looking, looks
+from unhang.live.judge.named_waits import find_named_waits, may_name, names_a_rank
 from unhang.live.judge.stack_waits import find_outside, find_stack_waits, is_by_stack
 from unhang.live.judge.track import Track
 from unhang.live.judge.wait_details import (
@@ -49,6 +50,7 @@ _SETTLED_S = 1.4
 _COUNTED = (WaitWitness(kind=WitnessKind.REPORT, weight=Strength.PROVES),)
 """Counters tell of a wait."""
 
+_State = tuple[Life, Doing | None, Phase | None]
 GroupKey = tuple[str, tuple[Rank, ...] | None]
 """Name and members: names are counters of the process where groups are made locally."""
 
@@ -73,11 +75,17 @@ def take_snapshot(
 def _states(tracks: Mapping[Rank, Track], waits: Sequence[Wait]) -> tuple[RankState, ...]:
     """What the ranks that wait in none of the calls do, those that do the same as one."""
     waiting = NO_RANKS.union(*(wait.held_up for wait in waits))
-    found: dict[tuple[Life, Doing | None, Phase | None], list[Rank]] = {}
+    found: dict[_State, list[Rank]] = {}
+    same: dict[int, list[Rank]] = {}
+    """By identity: there are few states, and thousands of ranks."""
     for rank, track in tracks.items():
-        if rank not in waiting:
-            doing = None if track.place.waits or track.ended else track.place.doing
-            found.setdefault((_life(track), doing, track.place.phase), []).append(rank)
+        if rank in waiting:
+            continue
+        state = _glance(track).state
+        ranks = same.get(id(state))
+        if ranks is None:
+            ranks = same[id(state)] = found.setdefault(state, [])
+        ranks.append(rank)
     return tuple(
         RankState(
             ranks=frozenset(ranks),
@@ -89,6 +97,40 @@ def _states(tracks: Mapping[Rank, Track], waits: Sequence[Wait]) -> tuple[RankSt
         )
         for (life, doing, phase), ranks in found.items()
     )
+
+
+class _Glance(NamedTuple):
+    """What a rank shows by itself; asked more often than it reports.
+
+    Attributes:
+        stands: a wait may begin with it.
+        state: what it does, if it waits in none.
+    """
+
+    stands: bool
+    state: _State
+
+
+def _glance(track: Track) -> _Glance:
+    if isinstance(track.glance, _Glance):
+        return track.glance
+    stands = (
+        is_waiting(track)
+        or may_name(track)
+        or track.place.meets
+        or track.place.seeks
+        or looks(track)
+    )
+    doing = None if track.place.waits or track.ended else track.place.doing
+    found = _Glance(stands, _state(_life(track), doing, track.place.phase))
+    track.glance = found
+    return found
+
+
+@cache
+def _state(life: Life, doing: Doing | None, phase: Phase | None) -> _State:
+    """One object for each."""
+    return life, doing, phase
 
 
 def _life(track: Track) -> Life:
@@ -113,12 +155,13 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     """By the identity of the members: to hash them for each of them takes the square of them."""
     waiting: set[Rank] = set()
     by_stack: set[Rank] = set()
-    outside = find_outside(tracks)
-    found = find_named_waits(tracks)
+    standing = {rank: track for rank, track in tracks.items() if _glance(track).stands}
+    outside = find_outside(standing)
+    found = find_named_waits(standing, tracks)
     alone = NO_RANKS.union(*(wait.waiters for wait in found))
     waiting |= alone
     past = cache(lambda key: _past(key, tracks))
-    for rank, track in tracks.items():
+    for rank, track in standing.items():
         if (
             rank in alone
             or track.ended
@@ -146,7 +189,7 @@ def find_waits(tracks: Mapping[Rank, Track], world_size: int | None) -> tuple[Wa
     counted = (_wait(key, held, tracks, nowhere_else, past(key)) for key, held in groups.items())
     found += [wait for wait in counted if wait is not None]
     found += find_stack_waits(by_stack, tracks, waiting, world_size)
-    found = found or find_looking(tracks)
+    found = found or find_looking(standing, tracks)
     return tuple(sorted(found, key=lambda w: (-len(w.waiters), w.call.group or "")))
 
 

@@ -16,9 +16,10 @@ from unhang.model.ids import Rank
 Json = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupBeat:
+class GroupBeat(NamedTuple):
     """How far one process group has come, as one of its members sees it.
+
+    A tuple, for each report of a rank makes a new one of each of its groups.
 
     Attributes:
         ranks: global ranks of the members; None = the process does not tell.
@@ -201,6 +202,8 @@ class ProcessFacts:
         dumps: it puts the stacks of its calls into words for us, and nothing else runs meanwhile.
         exit_code: None = unknown, which it is unless a parent told us.
         signal: that ended it, or None.
+        last_call: of a process that has ended, the last call of its main thread; None = unknown.
+        last_number: of that call, among those that all ranks issue alike.
     """
 
     alive: bool
@@ -226,6 +229,8 @@ class ProcessFacts:
     dumps: bool = False
     exit_code: int | None = None
     signal: int | None = None
+    last_call: str | None = None
+    last_number: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import types
-import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from unhang.live.messages.fields import (
+    Fields,
+    Reader,
+    as_float,
+    as_int,
+    as_object,
+    as_text,
+    but,
+    fields_of,
+    is_int,
+    is_object,
+    read_fields,
+    told,
+)
 from unhang.live.messages.losses import Loss, losses_from_json, losses_to_json
 from unhang.live.messages.reports import (
     Beat,
@@ -25,51 +37,39 @@ from unhang.live.messages.reports import (
 )
 from unhang.model.ids import Rank, format_ranks, parse_ranks
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 _MOST_VARIABLES, _LONGEST_VALUE = 100, 200
 _OF_PROBE = "probe_"
 """Before the codes of what probes have lost."""
 _NEXT = ";"
 """Between the frames of a stack."""
 _LONGEST_LINE = 10
-_KEYS = {
-    f"{name}_s": name
-    for name in ("process_started", "wall", "mono", "stack_since", "step_wall", "since")
-}
-"""Fields that the wire names otherwise."""
+_MOST_GROUPS = 10_000
+_UNKNOWN = ProcessFacts(alive=True)
 
 
-def beat_from_json(data: Json) -> Beat | None:
-    """Read what a probe pinned; None when it does not say whose it is."""
-    host, pid = data.get("host"), _int(data, "pid")
-    if not isinstance(host, str) or pid is None:
-        return None
-    groups = {n: _group(n, g) for n, g in _mapping(data.get("groups")).items() if _is_object(g)}
-    timeouts = _mapping(data.get("timeouts"))
-    raised = data.get("exception")
-    return Beat(
-        **{
-            **_plain(Beat, data),
-            "argv": tuple(_texts(data.get("argv"))),
-            "groups": groups,
-            "stack": _frames(data.get("stack")),
-            "threads": _threads(data.get("threads")),
-            "exception": _raised(raised) if isinstance(raised, Mapping) else None,
-            "governed_ms": _limits(_mapping(timeouts.get("governed"))),
-            "meeting_ms": _int(timeouts, "meeting"),
-            "call": _issued(data.get("call")),
-            "course": _course(data.get("course")),
-            "lost": tuple(_losses(data.get("lost"))),
-            "environment": _environment(data.get("environment")),
-        }
-    )
+def beat_from_json(data: Json, before: Beat | None = None) -> Beat | None:
+    """Read what a probe pinned; None when it does not say whose it is.
+
+    Args:
+        data: the beat, or what is different from the one `before`.
+        before: the same process at another moment.
+    """
+    again = before is not None
+    found = read_fields(_fields(Beat), data, again=again)
+    if "timeouts" in data:
+        timeouts = as_object(data["timeouts"])
+        found["governed_ms"] = _limits(as_object(timeouts.get("governed")))
+        found["meeting_ms"] = _int(timeouts, "meeting")
+    if "groups" in data:
+        found["groups"] = _groups(as_object(data["groups"]), before.groups if before else {})
+    if before is not None:
+        return but(before, found)
+    return Beat(**found) if "host" in found and "pid" in found else None
 
 
 def beat_to_json(beat: Beat) -> dict[str, Any]:
     """The inverse of `beat_from_json`."""
-    data = _told(beat)
+    data = told(beat)
     data["timeouts"] = {
         "governed": dict(data.pop("governed_ms", {})),
         "meeting": data.pop("meeting_ms", None),
@@ -80,14 +80,14 @@ def beat_to_json(beat: Beat) -> dict[str, Any]:
     if beat.groups:
         data["groups"] = {name: _group_to_json(group) for name, group in beat.groups.items()}
     if beat.call is not None:
-        data["call"] = _told(beat.call)
+        data["call"] = told(beat.call)
     if beat.course is not None:
         data["course"] = dataclasses.asdict(beat.course)
     if beat.lost:
         data["lost"] = [_loss_to_row(loss) for loss in beat.lost]
     if beat.exception is not None:
         stack = _stack_to_json(beat.exception.stack)
-        data["exception"] = {**_told(beat.exception), "stack": stack}
+        data["exception"] = {**told(beat.exception), "stack": stack}
     return data
 
 
@@ -102,7 +102,7 @@ def node_to_json(report: NodeReport) -> dict[str, Any]:
         "processes": [
             {
                 "beat": beat_to_json(p.beat),
-                "facts": _told(p.facts),
+                "facts": told(p.facts),
                 "beats": p.beats,
                 "beat_age_s": p.beat_age_s,
             }
@@ -124,39 +124,57 @@ def node_from_json(data: Json) -> NodeReport | None:
         mono_s=_float(data, "mono") or 0.0,
         launcher_alive=data.get("launcher_alive") is not False,
         lost=losses_from_json(data.get("lost")),
-        processes=tuple(p for item in listed if (p := _process(item)) is not None),
+        processes=tuple(p for item in listed if (p := process_from_json(item)) is not None),
     )
 
 
-def _process(item: object) -> ProcessReport | None:
-    data = _mapping(item)
-    beat = beat_from_json(_mapping(data.get("beat")))
-    if beat is None:
-        return None
-    facts = _mapping(data.get("facts"))
-    return ProcessReport(
-        beat=beat,
-        beats=_int(data, "beats") or 0,
-        beat_age_s=_float(data, "beat_age_s") or 0.0,
-        facts=ProcessFacts(
-            **{
-                **_plain(ProcessFacts, facts),
-                "alive": facts.get("alive") is not False,
-                "young": tuple(_young(facts.get("young"))),
-            }
-        ),
+def process_from_json(item: object, before: ProcessReport | None = None) -> ProcessReport | None:
+    """Read a process of a report; None when it does not say whose it is.
+
+    Args:
+        item: the process, or what is different from the one `before`.
+        before: the same process at another moment.
+    """
+    data = as_object(item)
+    known = before.facts if before else _UNKNOWN
+    facts = read_fields(_fields(ProcessFacts), as_object(data.get("facts")), again=True)
+    beat = beat_from_json(as_object(data.get("beat")), before.beat if before else None)
+    return (
+        None
+        if beat is None
+        else ProcessReport(
+            beat=beat,
+            beats=_int(data, "beats") or 0,
+            beat_age_s=_float(data, "beat_age_s") or 0.0,
+            facts=but(known, facts) if facts else known,
+        )
     )
 
 
-def _group(name: str, item: object) -> GroupBeat:
-    data = _mapping(item)
-    return GroupBeat(
-        **{**_plain(GroupBeat, data), "name": name, "ranks": _members(data.get("ranks"))}
-    )
+def _groups(listed: Json, before: Mapping[str, GroupBeat]) -> Mapping[str, GroupBeat]:
+    """All groups of a beat; who is told of nothing has gone.
+
+    Raises:
+        ValueError: they have become too many.
+    """
+    if before and not listed:
+        return before
+    found = dict(before)
+    for name, item in listed.items():
+        known = found.get(name)
+        if not is_object(item):
+            found.pop(name, None)
+            continue
+        fields = read_fields(_fields(GroupBeat), as_object(item), again=known is not None)
+        fields["name"] = name
+        found[name] = known._replace(**fields) if known else GroupBeat(**fields)
+    if before and len(found) > _MOST_GROUPS:
+        raise ValueError(f"more than {_MOST_GROUPS} groups")
+    return found
 
 
 def _group_to_json(group: GroupBeat) -> dict[str, Any]:
-    data = _told(group)
+    data = told(group)
     del data["name"]
     if group.ranks is not None:
         data["ranks"] = _ranks_to_json(group.ranks)
@@ -173,7 +191,7 @@ def _members(ranks: object) -> tuple[Rank, ...] | None:
     if isinstance(ranks, str):
         return _members_of_ranges(ranks)
     if isinstance(ranks, list):
-        return tuple(Rank(r) for r in ranks if _is_int(r))
+        return tuple(Rank(r) for r in ranks if is_int(r))
     return None
 
 
@@ -195,14 +213,14 @@ def _raised(data: Json) -> Raised:
 
 def _environment(item: object) -> Mapping[str, str] | None:
     """Variables by name; a list that is too long, or of something else, is left out."""
-    data = _mapping(item)
+    data = as_object(item)
     if not data or len(data) > _MOST_VARIABLES:
         return None
     return {n[:_LONGEST_VALUE]: v[:_LONGEST_VALUE] for n, v in data.items() if isinstance(v, str)}
 
 
 def _issued(item: object) -> Issued | None:
-    data = _mapping(item)
+    data = as_object(item)
     op = _text(data, "op") if data else None
     if op is None:
         return None
@@ -212,7 +230,7 @@ def _issued(item: object) -> Issued | None:
 
 
 def _course(item: object) -> Course | None:
-    data = _mapping(item)
+    data = as_object(item)
     fits, move, due = data.get("fits"), _text(data, "move"), _text(data, "due")
     if not isinstance(fits, bool) or move is None or due is None:
         return None
@@ -223,7 +241,7 @@ def _young(item: object) -> Iterable[tuple[float, int]]:
     for row in item if isinstance(item, list | tuple) else []:
         if isinstance(row, list | tuple) and len(row) == 2:
             began, runs = row
-            if isinstance(began, int | float) and _is_int(runs):
+            if isinstance(began, int | float) and is_int(runs):
                 yield float(began), runs
 
 
@@ -271,114 +289,6 @@ def _is_frame(row: Sequence[object]) -> bool:
     return len(row) == len(kinds) and all(map(isinstance, row, kinds))
 
 
-def _limits(data: Json) -> dict[str, int]:
-    limits = {name: _int(data, name) for name in data}
-    return {name: ms for name, ms in limits.items() if ms is not None}
-
-
-def _mapping(item: object) -> Json:
-    return item if isinstance(item, (dict, Mapping)) else {}
-
-
-def _is_object(item: object) -> bool:
-    return isinstance(item, (dict, Mapping))
-
-
-def _is_int(item: object) -> bool:
-    return isinstance(item, int) and not isinstance(item, bool)
-
-
-def _int(data: Json, key: str) -> int | None:
-    return _as_int(data.get(key))
-
-
-def _float(data: Json, key: str) -> float | None:
-    return _as_float(data.get(key))
-
-
-def _text(data: Json, key: str) -> str | None:
-    return _as_text(data.get(key))
-
-
-def _as_int(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _as_float(value: object) -> float | None:
-    return float(value) if isinstance(value, float | int) and not isinstance(value, bool) else None
-
-
-def _as_text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _as_flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-_READERS: Mapping[object, Callable[[object], Any]] = {
-    bool: _as_flag,
-    int: _as_int,
-    float: _as_float,
-    str: _as_text,
-}
-
-
-class _Field(NamedTuple):
-    """A number or text of a record.
-
-    Attributes:
-        kind: of values that need no reader.
-        empty: 0 and "" are told, not left to the default.
-    """
-
-    name: str
-    kind: object
-    reader: Callable[[object], Any]
-    empty: bool
-
-
-def _plain(kind: type, data: Json) -> dict[str, Any]:
-    """The numbers and texts of a record that can be read; without the rest the defaults hold."""
-    fields, found = _plain_fields(kind), {}
-    for key, value in data.items():
-        field = fields.get(key)
-        if field is not None:
-            read = value if type(value) is field.kind else field.reader(value)
-            if read is not None and (read or field.empty):
-                found[field.name] = read
-    return found
-
-
-@cache
-def _plain_fields(kind: type) -> dict[str, _Field]:
-    """By their keys."""
-    hints = typing.get_type_hints(kind)
-    found = {}
-    for field in dataclasses.fields(kind):
-        hint = hints[field.name]
-        optional = typing.get_origin(hint) in (typing.Union, types.UnionType)
-        plain = typing.get_args(hint)[0] if optional else hint
-        plain = getattr(plain, "__supertype__", plain)  # Rank is an int
-        if plain in _READERS:
-            empty = optional or field.default is dataclasses.MISSING
-            key = _KEYS.get(field.name, field.name)
-            found[key] = _Field(field.name, plain, _READERS[plain], empty)
-    return found
-
-
-def _told(record: DataclassInstance) -> dict[str, Any]:
-    """What a record says beyond its defaults."""
-    told = ((key, getattr(record, name), default) for key, name, default in _keyed(type(record)))
-    return {key: value for key, value, default in told if value != default}
-
-
-@cache
-def _keyed(kind: type[DataclassInstance]) -> tuple[tuple[str, str, object], ...]:
-    """Key, name and default of each field."""
-    return tuple((_KEYS.get(f.name, f.name), f.name, f.default) for f in dataclasses.fields(kind))
-
-
 def _losses(item: object) -> Iterable[Loss]:
     """Rows of a code and a reason, as probes write them."""
     for row in item if isinstance(item, list) else []:
@@ -398,3 +308,44 @@ def _loss_to_row(loss: Loss) -> list[str]:
 
 def _texts(item: object) -> Iterable[str]:
     return (t for t in item if isinstance(t, str)) if isinstance(item, list | tuple) else ()
+
+
+_OWN_READERS: Mapping[type, Mapping[str, Reader]] = {
+    Beat: {
+        "argv": lambda item: tuple(_texts(item)),
+        "stack": _frames,
+        "threads": _threads,
+        "exception": lambda item: _raised(item) if isinstance(item, Mapping) else None,
+        "call": _issued,
+        "course": _course,
+        "lost": lambda item: tuple(_losses(item)),
+        "environment": _environment,
+    },
+    GroupBeat: {"ranks": _members},
+    ProcessFacts: {
+        "alive": lambda item: item is not False,
+        "young": lambda item: tuple(_young(item)),
+    },
+}
+
+
+@cache
+def _fields(kind: type) -> Fields:
+    return fields_of(kind, _OWN_READERS[kind])
+
+
+def _limits(data: Json) -> dict[str, int]:
+    limits = {name: _int(data, name) for name in data}
+    return {name: ms for name, ms in limits.items() if ms is not None}
+
+
+def _int(data: Json, key: str) -> int | None:
+    return as_int(data.get(key))
+
+
+def _float(data: Json, key: str) -> float | None:
+    return as_float(data.get(key))
+
+
+def _text(data: Json, key: str) -> str | None:
+    return as_text(data.get(key))

@@ -1,6 +1,7 @@
 """Listens on the judging node to the reports of the others: a small HTTP server in a thread.
 
-    POST /v1/report                       a report (JSON); the answer is the instructions
+    POST /v1/report                       a report (JSON), or what is different from the one before,
+                                          which has a number; the answer is the instructions
     POST /v1/files/<path in the folder>   a file of evidence
     POST /v1/delivered/<number>/<host>    everything about those dumps was given
 
@@ -28,7 +29,9 @@ import zstandard
 
 from unhang import lazy_re as re
 from unhang.errors import UsageError
+from unhang.live.messages.changes import changed
 from unhang.live.messages.loopback import is_loopback
+from unhang.live.messages.reports import NodeReport
 from unhang.live.messages.wire import node_from_json
 from unhang.live.nodes import signing
 from unhang.live.nodes.certificate import server_context
@@ -46,6 +49,9 @@ _IDLE_S = 120.0
 _FIRST_S = 10.0
 """Seconds for the first request of a connection, its handshake and its body, too."""
 
+_SWEEP_S = 1.0
+"""Between two looks for connections that have been silent for too long."""
+
 _MOST_CONNECTIONS = 4096
 _MOST_STRANGERS, _MOST_STRANGERS_OF_A_PEER = 256, 32
 """Connections that have signed nothing yet: of all, and from one address."""
@@ -54,10 +60,13 @@ _GONE = (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.Lim
 """The other side has left, sleeps, or speaks something else. (Before Python 3.11 a time-out of
 asyncio is no `OSError`.)"""
 
-_REQUEST = re.compile(rb"POST (\S{1,400}) HTTP/1\.[01]")
+_REQUEST = re.compile(r"POST (\S{1,400}) HTTP/1\.[01]")
 _DELIVERED = re.compile(r"/v1/delivered/(\d{1,9})/([\w.-]{1,100})")
 _FILES = "/v1/files/"
 
+_SIGNED = tuple(
+    name.lower() for name in (signing.NODE, signing.NUMBER, signing.DIGEST, signing.SIGNATURE)
+)
 _LONGEST_NUMBER = 24
 _REASONS = {
     403: "Forbidden",
@@ -123,6 +132,9 @@ class Collector(Inbox):
         self._connections = 0
         self._strangers: Counter[str] = Counter()
         self._numbers: dict[str, int] = {}
+        self._bases: dict[str, tuple[object, NodeReport]] = {}
+        self._due_s: dict[asyncio.StreamWriter, float] = {}
+        self._spoken = (self.instructions, json.dumps(self.instructions.to_json()).encode())
         secure = not is_loopback(host) if tls is None else tls
         self._loop = asyncio.new_event_loop()
         try:
@@ -153,6 +165,7 @@ class Collector(Inbox):
 
     def _run(self) -> None:
         try:
+            self._loop.call_soon(self._sweep)
             self._loop.run_forever()
             self._loop.run_until_complete(self._stop())
         finally:
@@ -164,6 +177,14 @@ class Collector(Inbox):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _sweep(self) -> None:
+        """Close what is silent: one look for all of them costs less than a timer for each."""
+        now = self._loop.time()
+        for writer, due_s in list(self._due_s.items()):
+            if now > due_s:
+                writer.transport.abort()
+        self._loop.call_later(_SWEEP_S, self._sweep)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = str((writer.get_extra_info("peername") or ("?",))[0])
@@ -178,6 +199,7 @@ class Collector(Inbox):
             return  # we stop
         finally:
             self._connections -= 1
+            self._due_s.pop(writer, None)
             writer.close()
             with contextlib.suppress(OSError, ssl.SSLError):
                 await writer.wait_closed()
@@ -196,7 +218,7 @@ class Collector(Inbox):
         """Serve the first request, within seconds."""
         self._strangers[peer] += 1
         try:
-            return await asyncio.wait_for(self._answer(reader, writer, peer, _FIRST_S), _FIRST_S)
+            return await self._answer(reader, writer, peer, _FIRST_S)
         finally:
             self._strangers[peer] -= 1
             if not self._strangers[peer]:
@@ -206,12 +228,13 @@ class Collector(Inbox):
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str, wait_s: float
     ) -> bool:
         """Serve one request; False when the connection ends with it."""
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), wait_s)
+        self._due_s[writer] = self._loop.time() + wait_s
+        head = await reader.readuntil(b"\r\n\r\n")
         status, text, number = 200, b"{}", ""
         try:
             request = self._look_at(head)
             number = request.number
-            body = await asyncio.wait_for(reader.readexactly(request.length), wait_s)
+            body = await reader.readexactly(request.length)
             text = self._do(request, body, peer)
         except _Refused as refused:
             status = refused.status
@@ -233,20 +256,13 @@ class Collector(Inbox):
 
     def _look_at(self, head: bytes) -> _Request:
         """What a request wants, if the node that it names has signed it."""
-        first, *lines = head.rstrip().split(b"\r\n")
+        first, *lines = head.decode("ascii", "replace").rstrip().split("\r\n")
         match = _REQUEST.fullmatch(first)
-        told = {
-            name.strip().lower().decode("ascii", "replace"): value.strip().decode(
-                "ascii", "replace"
-            )
-            for name, _, value in _parts(lines)
-        }
-        node, number, digest, signature = (
-            told.get(name.lower(), "")
-            for name in (signing.NODE, signing.NUMBER, signing.DIGEST, signing.SIGNATURE)
-        )
+        parts_of = (line.partition(":") for line in lines)
+        told = {name.strip().lower(): value.strip() for name, _, value in parts_of}
+        node, number, digest, signature = (told.get(name, "") for name in _SIGNED)
         length = told.get("content-length", "")
-        path = "" if match is None else match[1].decode("ascii", "replace")
+        path = "" if match is None else match[1]
         parts = ("request", path, node, number, length, digest)
         if not signing.is_signed(self._key, signature, *parts):
             raise _Refused(401)
@@ -267,7 +283,7 @@ class Collector(Inbox):
             self.admit(request.node, peer)
             if path == "/v1/report":
                 self._report(self._unpacked(body, _MOST_REPORT), request.node)
-                return json.dumps(self.instructions.to_json()).encode()
+                return self._told()
             if path.startswith(_FILES):
                 data = self._unpacked(body, MOST_FILE_BYTES)
                 self.keep(path.removeprefix(_FILES), data, request.node)
@@ -281,6 +297,13 @@ class Collector(Inbox):
             raise _Refused(400) from error
         return b"{}"
 
+    def _told(self) -> bytes:
+        """The instructions, put into words once for all nodes."""
+        told = self.instructions
+        if self._spoken[0] is not told:
+            self._spoken = told, json.dumps(told.to_json()).encode()
+        return self._spoken[1]
+
     def _unpacked(self, body: bytes, most_bytes: int) -> bytes:
         """The body; a size that its head tells is believed by zstd, whatever the limit."""
         if zstandard.frame_content_size(body) > most_bytes:
@@ -289,13 +312,18 @@ class Collector(Inbox):
 
     def _report(self, data: bytes, node: str) -> None:
         item = json.loads(data)
-        report = node_from_json(item) if isinstance(item, dict) else None
+        if not isinstance(item, dict):
+            raise ValueError("no report")  # noqa: TRY004
+        number, before = self._bases.pop(node, (None, None))
+        if "on" not in item:
+            report = node_from_json(item)
+        elif before is None or item["on"] != number:
+            raise _Refused(409)
+        else:
+            report = changed(before, item)
         if report is None:
             raise ValueError("no report")
         if report.host != node:
             raise NotYours(f"{node} reports as {report.host}")
         self.put(report)
-
-
-def _parts(lines: list[bytes]) -> list[tuple[bytes, bytes, bytes]]:
-    return [line.partition(b":") for line in lines]
+        self._bases[node] = item.get("number"), report

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import zstandard
 
+from unhang.live.messages.changes import ReportSender
 from unhang.live.messages.instructions import Instructions
 from unhang.live.messages.reports import NodeReport
-from unhang.live.messages.wire import node_to_json
 from unhang.live.nodes import signing
 from unhang.live.nodes.addresses import address_of, is_secure
 from unhang.live.nodes.certificate import client_context, identity_of
@@ -34,6 +34,7 @@ class HttpCarrier:
     def __init__(self, url: str, token: str, host: str) -> None:
         self._key = signing.key_of(token)
         self._host = host
+        self._sender = ReportSender()
         self._connection: http.client.HTTPConnection
         if is_secure(url):
             self._connection = _Pinned(*address_of(url), identity_of(token).certificate)
@@ -41,9 +42,11 @@ class HttpCarrier:
             self._connection = http.client.HTTPConnection(*address_of(url), timeout=_TIMEOUT_S)
 
     def exchange(self, report: NodeReport) -> Instructions | None:
-        """Give a report, take the instructions."""
-        data = json.dumps(node_to_json(report), separators=(",", ":")).encode()
-        return Instructions.from_json(json.loads(self._post("/v1/report", data)))
+        """Give a report, or what is different from one that has arrived; take the instructions."""
+        item = self._sender.tell(report)
+        answer = self._post("/v1/report", json.dumps(item, separators=(",", ":")).encode())
+        self._sender.arrived()
+        return Instructions.from_json(json.loads(answer))
 
     def put(self, name: str, data: bytes) -> None:
         """Give a file of evidence."""

@@ -26,7 +26,7 @@ def digest_of(body: bytes) -> str:
 
 def sign(key: bytes, *parts: str) -> str:
     """The signature of some texts, in this order."""
-    return hmac.new(key, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
+    return hmac.digest(key, "\0".join(parts).encode(), "sha256").hex()
 
 
 def headers_for(key: bytes, path: str, node: str, body: bytes) -> dict[str, str]:

@@ -19,8 +19,8 @@ from unhang.model.codec import document
 from unhang.model.measurements import SCHEMA as MEASURED
 from unhang.model.measurements import RunMeasurements
 
-_SHARE = 0.02
-"""Of one core that writing standings may take; a large job's are written less often."""
+_SHARE = 0.01
+"""Of one core that views and writing them may take; a large job's are written less often."""
 
 _LEAST_PAUSE_S = 0.9
 _MOST_LOST = 200
@@ -85,10 +85,14 @@ class RunJournal:
             self._lost[loss] = None
             self._tell(loss)
 
-    def show(self, standing: JobSnapshot) -> None:
-        """Write the present view, and keep it."""
+    def show(self, view: Callable[[], JobSnapshot | None]) -> None:
+        """Take a view, write it, and keep it."""
+        began_s = self._clock()
+        standing = view()
         self._next_view_s = self._clock() + _LEAST_PAUSE_S
-        self._writer.write_view("standing", partial(self._write_view, standing))
+        if standing is not None:
+            took_s = self._clock() - began_s
+            self._writer.write_view("standing", partial(self._write_view, standing, took_s))
 
     def keep_measured(self, measured: RunMeasurements) -> None:
         """Write what was measured, as a whole."""
@@ -104,14 +108,14 @@ class RunJournal:
         self._writer.write("history", self._close_history)
         self._writer.finish(wait_s)
 
-    def _write_view(self, standing: JobSnapshot) -> None:
+    def _write_view(self, standing: JobSnapshot, took_s: float) -> None:
         began = self._clock()
         text = document(SCHEMA, standing)
         replace(self._folder.standing, text)
         if self._history is None:
             self._history = History(self._folder.history)
         self._history.add(standing, text)
-        cost_s = self._clock() - began
+        cost_s = took_s + self._clock() - began
         self._next_view_s = max(self._next_view_s, self._clock() + cost_s / _SHARE)
 
     def _close_history(self) -> None:

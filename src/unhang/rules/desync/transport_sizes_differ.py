@@ -5,7 +5,9 @@ Gloo's `op.preamble.length <= op.nbytes`, and NCCL's `collective mismatch error`
 
 ## Why it hangs
 A peer sent more than this rank asked for: the two are in different collectives, or in one
-collective with tensors of different sizes. Gloo aborts the process at once.
+collective with tensors of different sizes. Gloo aborts the process at once, most often one that is
+not to blame. In a watched run the last calls of the ranks outlive them: who had come to another one
+than all others, by its number, place or size, is named.
 
 ## When it stays quiet
 It only supports when NCCL says it: different NCCL settings on the ranks (buffer sizes, number of
@@ -25,9 +27,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import GlooFault, GlooProblem, NcclFailure, NcclReason
+from unhang.model.events import (
+    GlooFault,
+    GlooProblem,
+    HoldUp,
+    NcclFailure,
+    NcclReason,
+    SuspicionReason,
+)
+from unhang.model.ids import NO_RANKS
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared import consequences, rivals
+from unhang.rules.shared.watched import message
 
 
 @rule(
@@ -75,13 +86,25 @@ def _finding(
             "Different NCCL settings or versions on the ranks give the same message.",
         )
     )
+    told = (e for e in incident.all(HoldUp) if e.charge is SuspicionReason.MISMATCH)
+    odd = next((e for e in told if e.move and not e.due and e.culprits), None)
+    why = say(
+        "DSY007.why", "Two ranks are in different collectives, or in one with different sizes."
+    )
+    if odd is not None:
+        why = message(
+            say(
+                "DSY007.why_odd",
+                "The last call of all others was {move}; {ranks:ranks} had come to another one.",
+            ),
+            odd,
+        )
     return check.finding(
         weight.strength,
         claim=claim,
-        why=say(
-            "DSY007.why", "Two ranks are in different collectives, or in one with different sizes."
-        ),
+        why=why,
         against=weight.against or settings,
+        culprits=NO_RANKS if odd is None else odd.culprits,
         at=events[0].at,
-        evidence=events,
+        evidence=[*events, *([] if odd is None else [odd])],
     )

@@ -194,7 +194,7 @@ def test_the_books_are_written_in_order(folder: RunFolder) -> None:
     journal = RunJournal(folder)
     journal.note(NOTE)
     journal.note(NOTE, exit_code=3)
-    journal.show(JobSnapshot(at_s=5.0, up_s=1.0, world_size=4))
+    journal.show(lambda: JobSnapshot(at_s=5.0, up_s=1.0, world_size=4))
     assert not journal.wants_view
     journal.close()
     lines = [json.loads(line) for line in folder.events.read_text().splitlines()]

@@ -44,12 +44,12 @@ class Writer:
     """Stands for the probe of a process."""
 
     def __init__(self, folder: Path, pid: int, rank: int = 0, host: str = "here") -> None:
-        self._board = Board(str(folder / f"{host}-{pid}.board"))
+        self.board = Board(str(folder / f"{host}-{pid}.board"))
         self._beat = {"schema": 1, "host": host, "pid": pid, "rank": rank}
 
     def beat(self, mono: float | None = None, **more: object) -> None:
         now = time.monotonic() if mono is None else mono
-        assert self._board.pin({**self._beat, "mono": now, "wall": time.time(), **more}, now)
+        assert self.board.pin({**self._beat, "mono": now, "wall": time.time(), **more}, now)
 
 
 def read(board_reader: BoardReader) -> NodeReport:
@@ -146,6 +146,21 @@ def test_how_it_ended_stays_unknown_when_nobody_tells(tmp_path: Path, start: Sta
     assert (facts.alive, facts.exit_code, facts.signal) == (False, None, None)
     board_reader.learn_exit(process.pid, signal.SIGKILL)
     assert read(board_reader).processes[0].facts.signal == signal.SIGKILL
+    board_reader.close()
+
+
+def test_the_last_call_of_a_process_outlives_it(tmp_path: Path, start: Start) -> None:
+    process = start()
+    writer = Writer(tmp_path, process.pid)
+    writer.beat()
+    board_reader = BoardReader(tmp_path, "here")
+    read(board_reader)
+    writer.board.note_call(7, b"barrier in f (t.py):3")
+    assert read(board_reader).processes[0].facts.last_call is None
+    process.kill()
+    process.wait()
+    facts = read(board_reader).processes[0].facts
+    assert (facts.last_number, facts.last_call) == (7, "barrier in f (t.py):3")
     board_reader.close()
 
 

@@ -83,7 +83,7 @@ def test_who_fails_in_the_middle_of_a_call_leaves_it_undone() -> None:
 def test_without_counters_the_groups_of_the_waiters_tell_whether_they_need_it() -> None:
     left = rank(0, PLACES["step"], world(None, None), exit_code=0)
     assert lacking(left, *waiters(world(None, None)))[1]
-    pair = replace(world(None, None, (Rank(1), Rank(2))), name="1")
+    pair = world(None, None, (Rank(1), Rank(2)))._replace(name="1")
     assert not lacking(left, *waiters(world(None, None), pair))[1]
 
 

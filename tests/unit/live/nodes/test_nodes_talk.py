@@ -174,6 +174,20 @@ def test_a_report_reaches_the_collector_and_brings_instructions_back(collector: 
 
 
 @pytest.mark.process
+def test_changes_of_a_report_that_the_collector_does_not_have_are_refused(
+    collector: Collector,
+) -> None:
+    with carrier(collector) as first, carrier(collector) as again:
+        first.exchange(report())
+        again.exchange(report(mono_s=2.0))
+        again.exchange(report(mono_s=3.0))
+        with pytest.raises(OSError, match="409"):
+            first.exchange(report(mono_s=4.0))
+        first.exchange(report(mono_s=5.0))
+    assert collector.reports() == [report(mono_s=5.0)]
+
+
+@pytest.mark.process
 def test_evidence_reaches_the_judges_folder(
     collector: Collector, folder: RunFolder, other: RunFolder
 ) -> None:

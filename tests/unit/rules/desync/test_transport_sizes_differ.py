@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from support.builders import by, incident, source
 from support.crashes import gone, raised
-from support.steps import sizes_mixed_by_gloo
+from support.steps import ranks, sizes_mixed_by_gloo
 from unhang.model.causes import Cause
-from unhang.model.events import GlooFault, GlooProblem, NcclFailure, NcclReason, Reporter
+from unhang.model.events import (
+    GlooFault,
+    GlooProblem,
+    HoldUp,
+    NcclFailure,
+    NcclReason,
+    Reporter,
+    Stage,
+    SuspicionReason,
+)
 from unhang.model.finding import Strength
 from unhang.rules.desync.transport_sizes_differ import check
 
@@ -14,6 +23,21 @@ from unhang.rules.desync.transport_sizes_differ import check
 def test_gloo_proves_it() -> None:
     (finding,) = check(incident(sizes_mixed_by_gloo()))
     assert (finding.cause, finding.strength) == (Cause.DESYNC, Strength.PROVES)
+
+
+def test_the_last_calls_of_the_others_name_who_was_elsewhere() -> None:
+    told = HoldUp(
+        source=source(9),
+        origin=by(0),
+        charge=SuspicionReason.MISMATCH,
+        stage=Stage.WATCHED,
+        culprits=ranks(3),
+        victims=ranks(0, 1, 2),
+        move="all_reduce of 1 float32 in f (t.py):4",
+    )
+    (finding,) = check(incident(sizes_mixed_by_gloo(), told))
+    assert (finding.culprits, finding.strength) == (ranks(3), Strength.PROVES)
+    assert list(check(incident(told))) == []
 
 
 def test_the_abort_that_it_ends_in_is_no_rival() -> None:
