@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from support.builders import at, by, incident, source, timeout
+from support.builders import by, incident, source, timeout
 from unhang.model.causes import Cause
 from unhang.model.events import (
     BarrierMissing,
@@ -26,8 +26,6 @@ from unhang.model.events import (
     NcclReason,
     RasProblem,
     RasReport,
-    StopKind,
-    StopSeen,
     StoreFault,
     StoreProblem,
     TopologySeen,
@@ -39,7 +37,7 @@ from unhang.model.finding import Finding, Strength
 from unhang.model.ids import Rank
 from unhang.model.provenance import Provenance
 from unhang.rules.config import port_in_use, ranks_misnumbered, store_unreachable
-from unhang.rules.crash import doubts, node_lost
+from unhang.rules.crash import doubts
 from unhang.rules.desync import loop_ends
 from unhang.rules.device import gpu_missing, gpu_used_twice
 from unhang.rules.locate import rank_reported_missing, status_differs
@@ -234,17 +232,3 @@ def test_of_an_unknown_cause_no_sign_says_anything() -> None:
     chances = Chances(classes=("a", "b"), base=(0.0, 0.0), weights={"sign": (1.0, -1.0)})
     assert chances.said(["sign"], "a") == {"sign": 1.0}
     assert chances.said(["sign"], "c") == {}
-
-
-def test_a_reason_below_the_report_of_a_lost_node_belongs_to_it() -> None:
-    lost = seen(StoreFault, line=5, problem=StoreProblem.NODE_LOST)
-    stop, far = (
-        StopSeen(source=source(line), origin=by(), kind=StopKind.PREEMPTED) for line in (7, 90)
-    )
-    timed = StopSeen(source=source(7), origin=by(), at=at(9), kind=StopKind.PREEMPTED)
-    against = [found(node_lost, lost, event)[0].against for event in (stop, far, timed)]
-    assert [told and told.key for told in against] == [
-        "CRA004.against_told",
-        "CRA004.against",
-        "CRA004.against",
-    ]
