@@ -147,7 +147,7 @@ site: $(DEV) ## build the pages of docs/ as a site: site/index.html
 
 sbom: $(DEV) ## write what a release is made of: dist/unhang.cdx.json (CycloneDX)
 	@mkdir -p dist
-	$(BIN)/python tools/sbom.py fast fleet gpu live mcp ray remote screens > dist/unhang.cdx.json
+	$(BIN)/python tools/sbom.py fast fleet gpu live mcp otel ray remote screens > dist/unhang.cdx.json
 
 release: $(DEV) ## build the wheel, and ask it for verdicts on each of PYTHONS, with old packages, too (needs uv)
 	$(BIN)/python tools/release.py $(or $(PYTHONS),3.10 3.11 3.12 3.13 3.14)

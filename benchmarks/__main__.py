@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.logs import write_logs
 from benchmarks.measure import Measured, best
 from unhang.engine.reading import WANTED
+from unhang.sources.plan import plan
 
 UNHANG = str(Path(sys.executable).with_name("unhang"))
 DEMO = "tests/cases/demo/input"
@@ -84,13 +85,15 @@ def _logs(folder: Path, gib: float, *, runs: int) -> Iterator[Row]:
     if shutil.which("rg") is None:
         print("ripgrep is not installed: apt-get install ripgrep", file=sys.stderr)
         return
-    for kind, sampled in (("all needles", True), ("needles searched everywhere", False)):
+    prepared = plan(WANTED, plain=True)
+    everywhere = prepared.rare.needles
+    wanted = {*everywhere, *prepared.frequent.needles}
+    for kind, searched in (("all needles", wanted), ("needles searched everywhere", everywhere)):
         needles = folder / "needles.txt"
-        wanted = {n for w in WANTED if sampled or not w.sampled for n in w.needles}
-        needles.write_text("\n".join(sorted(wanted)) + "\n", encoding="utf-8")
+        needles.write_bytes(b"\n".join(sorted(searched)) + b"\n")
         theirs = best(["rg", "-c", "-a", "-F", "-f", str(needles), str(target)], runs=runs)
         yield Row(
-            what=f"`rg -c -a -F -f`, {len(wanted)} {kind}, {gib:g} GiB",
+            what=f"`rg -c -a -F -f`, {len(searched)} {kind}, {gib:g} GiB",
             measured=theirs,
             ratio=f"unhang takes {ours.seconds / theirs.seconds:.2f} of its time and "
             f"{ours.cpu_seconds / theirs.cpu_seconds:.2f} of its CPU time",
@@ -130,9 +133,10 @@ that train healthily (progress bars, losses, step lines, checkpoints) and then h
 _FOOT = """
 What the comparison says. `rg` counts the lines that hold a needle; unhang finds them, reads what
 they say, and judges. Needles that are rare in healthy logs are searched in every byte. Those that
-stand on every line (progress bars, losses) are searched at the beginning, before each rare hit,
-before the end, and in samples between. `rg` is given all needles, and then only the ones that
-unhang searches everywhere. The first is the easier task for `rg`: with a needle on nearly every
+stand on every line (progress bars, losses), and those of two bytes, are searched at the beginning,
+before each rare hit, before the end, and in samples between. What comes back far apart again and
+again (a save) is read without its surroundings. `rg` is given all needles, and then only the ones
+that unhang searches everywhere. The first is the easier task for `rg`: with a needle on nearly every
 line it may skip to the next line at once, and reads a part of the bytes. When both have to read
 every byte, they take about the same CPU time; unhang's wall time has a fixed part of some tenths
 of a second besides (Python's start, then the verdict), which weighs less the larger the logs are.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 import click
 
@@ -24,9 +26,22 @@ from unhang.commands.output import language_option, locale_language
     is_flag=True,
     help="Let every user of this machine read the page; not with --host.",
 )
+@click.option(
+    "--otlp",
+    metavar="URL",
+    help="Also send what happens to this collector of OpenTelemetry, as log records"
+    " (http://collector:4318).",
+)
 @language_option
 def command(
-    *, run: str, host: str, port: int, token: str | None, no_token: bool, lang: str | None
+    *,
+    run: str,
+    host: str,
+    port: int,
+    token: str | None,
+    no_token: bool,
+    otlp: str | None,
+    lang: str | None,
 ) -> int:
     """Show a run as a web page, with metrics for Prometheus.
 
@@ -46,12 +61,19 @@ def command(
         open_to_all=no_token,
         language=lang or locale_language(),
     )
-    click.echo(server.url)
     try:
-        server.serve_forever(poll_interval=0.2)
+        with nullcontext() if otlp is None else _sending(run, otlp):
+            click.echo(server.url)
+            server.serve_forever(poll_interval=0.2)
     except KeyboardInterrupt:
         click.echo("", err=True)
     finally:
         server.closing.set()
         server.server_close()
     return 0
+
+
+def _sending(run: str, otlp: str) -> AbstractContextManager[object]:
+    from unhang.screens.telemetry import sending
+
+    return sending(Path(run), otlp)

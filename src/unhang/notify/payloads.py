@@ -96,7 +96,7 @@ def _webhook(alert: Alert, text: Text) -> Mapping[str, object]:
 
 def _otlp(alert: Alert, text: Text, now_s: float) -> Mapping[str, object]:
     """One log record in the JSON of OTLP; times are those of the sending, in nanoseconds."""
-    number, name = _SEVERITIES.get(alert.kind, _INFO)
+    number, name = severity_of(alert.kind)
     facts = {
         "unhang.at": alert.at,
         "unhang.culprits": format_ranks(alert.culprits),
@@ -118,6 +118,11 @@ def _otlp(alert: Alert, text: Text, now_s: float) -> Mapping[str, object]:
     scope = {"scope": {"name": "unhang"}, "logRecords": [record]}
     resource = {"attributes": _attributes(source)}
     return {"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]}
+
+
+def severity_of(kind: str) -> tuple[int, str]:
+    """How severe an event is, by the numbers and names of OpenTelemetry."""
+    return _SEVERITIES.get(kind, _INFO)
 
 
 def _attributes(facts: Mapping[str, str | float | None]) -> list[Mapping[str, object]]:

@@ -10,6 +10,7 @@ import bisect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from operator import itemgetter
 
 from unhang.sources.buffer import Buffer, line_end
@@ -19,8 +20,12 @@ from unhang.sources.scan import Hit
 _GLANCE = 1 << 10
 _NEW = 8
 """Hits of a needle before which one looks back: what comes back regularly is no failure."""
+_APART = 256 << 10
+"""Bytes between hits of a needle beyond which they are no list, as errors of many ranks are."""
 _SAMPLE = 2 << 10
 _DENSE, _STRIDE = 4 << 20, 16 << 20
+_FAR, _LONG_STRIDE = 256 << 20, 64 << 20
+"""How far the first samples go, and those after them; how far these are from one to the next."""
 _RARE = 20_000
 """Hits after which a needle is no longer taken for rare in an artifact."""
 
@@ -29,8 +34,23 @@ _FEW_FILES = 16
 
 Span = tuple[int, int]
 
-NeedleHit = tuple[int, frozenset[int], bool]
-"""A needle's end in the buffer, who wants it, and whether it is rare."""
+
+class Weight(IntEnum):
+    """How much of what surrounds a hit is looked at.
+
+    Attributes:
+        FREQUENT: nothing; of many lines of one shape some are left out.
+        REGULAR: nothing but what it is cut from: it came back far apart again and again.
+        RARE: what leads to it and what follows.
+    """
+
+    FREQUENT = 0
+    REGULAR = 1
+    RARE = 2
+
+
+NeedleHit = tuple[int, frozenset[int], Weight]
+"""A needle's end in the buffer, who wants it, and its weight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +100,7 @@ class Search:
         self._plan = prepared
         self._extent = extent
         self._seen: Counter[int] = Counter()
+        self._last: dict[int, int] = {}
         self._searched_to = 0
         self._looked_back = 0
 
@@ -87,24 +108,27 @@ class Search:
         """What is found in this step, in order; frequent needles also shortly before it."""
         buffer, rare = self._buffer, self._plan.rare
         begin = max(0, buffer.begin - rare.longest + 1)
-        strong: list[Hit] = []
+        readers = rare.readers
+        found: list[NeedleHit] = []
         weak: list[Hit] = []
         spans: list[Span] = []
-        for hit in rare.scanner.hits(buffer.data, begin, buffer.end):
-            if hit[0] > buffer.begin:
-                self._seen[hit[1]] += 1
-                (strong if self._seen[hit[1]] <= _RARE else weak).append(hit)
-                if self._seen[hit[1]] <= _RARE:
-                    spans.append((hit[0] - self._lookback(*hit), hit[0]))
+        for offset, needle in rare.scanner.hits(buffer.data, begin, buffer.end):
+            if offset <= buffer.begin:
+                continue
+            self._seen[needle] += 1
+            if self._seen[needle] > _RARE:
+                weak.append((offset, needle))
+                continue
+            back = self._lookback(offset, needle)
+            spans.append((offset - back, offset))
+            found.append((offset, readers[needle], Weight.RARE if back else Weight.REGULAR))
         regions = self._regions(spans)
-        readers = rare.readers
-        found = [(offset, readers[index], True) for offset, index in strong]
-        found += [(offset, readers[index], False) for offset, index in _within(weak, regions)]
+        found += [(at, readers[index], Weight.FREQUENT) for at, index in _within(weak, regions)]
         frequent = self._plan.frequent
         readers = frequent.readers
         for low, high in regions:
             found += [
-                (offset, readers[index], False)
+                (offset, readers[index], Weight.FREQUENT)
                 for offset, index in frequent.scanner.hits(buffer.data, low, high)
             ]
         found.sort(key=itemgetter(0))
@@ -126,12 +150,15 @@ class Search:
         return regions
 
     def _lookback(self, offset: int, needle: int) -> int:
-        """Less, once there has been much."""
-        if self._seen[needle] > _NEW:
-            return _GLANCE
+        """Less, once there has been much; ever more rarely where a needle comes back far apart."""
+        seen, place = self._seen[needle], self._buffer.base + offset
+        apart = place - self._last.get(needle, 0)
+        self._last[needle] = place
+        if seen > _NEW:
+            return 0 if apart > _APART and seen % (seen // _NEW) > 0 else _GLANCE
         extent = self._extent
         size = extent.lookback if self._looked_back < extent.looked_back else extent.short
-        if self._buffer.base + offset > self._searched_to + size:
+        if place > self._searched_to + size:
             self._looked_back += size
         return size
 
@@ -155,7 +182,11 @@ def _samples(base: int, begin: int, end: int, extent: Extent) -> Iterator[Span]:
     low, high = base + begin, base + end
     if low < extent.head:
         yield begin, min(end, extent.head - base)
-    for stride, first, last in ((extent.stride, extent.head, _DENSE), (_STRIDE, _DENSE, high)):
+    for stride, first, last in (
+        (extent.stride, extent.head, _DENSE),
+        (_STRIDE, _DENSE, _FAR),
+        (_LONG_STRIDE, _FAR, high),
+    ):
         start = max(first, low - low % stride)
         for at in range(start, min(last, high), stride):
             if at + _SAMPLE > low:

@@ -10,16 +10,16 @@ from unhang import lazy_re as re
 from unhang.sources.buffer import LONGEST_UNIT, Buffer, Length, line_end
 from unhang.sources.clean import clean
 from unhang.sources.plan import ScanPlan
-from unhang.sources.sampling import Extent, NeedleHit, Search
-from unhang.sources.unwrap import MOST_LINES, LineUnit
+from unhang.sources.sampling import Extent, NeedleHit, Search, Weight
+from unhang.sources.unwrap import MOST_LINES, LineUnit, may_be_cut
 
 BEGINNING = 32 << 10
 """Bytes that are shown as the beginning of a stream."""
 _HALF = LONGEST_UNIT // 2
 _FIRST, _LAST = 2, 4
 """Lines of one shape that are kept, of those between two rare hits."""
-_SHAPE = 80
-"""Bytes that tell the shape of a line."""
+_SHAPE, _DRAWN = 64, 512
+"""Bytes that tell the shape of a line, and those among which they are looked for."""
 
 
 def windows(
@@ -64,7 +64,7 @@ class _Spot(NamedTuple):
     low: int
     high: int
     readers: frozenset[int]
-    rare: bool
+    weight: Weight
 
 
 class _Cutter:
@@ -83,7 +83,7 @@ class _Cutter:
         """The units of this step."""
         for spot in self._thinned(list(self._spots(hits))):
             yield from self._lead(spot)
-            yield from self._unit(spot.low, spot.high, spot.readers, rare=spot.rare)
+            yield from self._unit(spot.low, spot.high, spot.readers, spot.weight)
         yield from self._follow(self._buffer.end)
 
     def _spots(self, hits: Sequence[NeedleHit]) -> Iterator[_Spot]:
@@ -91,16 +91,16 @@ class _Cutter:
         floor = self._cursor - self._buffer.base
         index, count = 0, len(hits)
         while index < count:
-            offset, readers, rare = hits[index]
+            offset, readers, weight = hits[index]
             index += 1
             if offset <= floor:
                 continue  # its line has been given already, as a neighbour
             low, high = self._bounds(offset, max(floor, 0))
             while index < count and hits[index][0] <= high:
                 readers |= hits[index][1]
-                rare = rare or hits[index][2]
+                weight = max(weight, hits[index][2])
                 index += 1
-            yield _Spot(low, high, readers, rare)
+            yield _Spot(low, high, readers, weight)
             floor = high
 
     def _thinned(self, spots: list[_Spot]) -> Iterator[_Spot]:
@@ -111,7 +111,7 @@ class _Cutter:
         whole = extent.head if small else extent.whole
         run: list[tuple[bytes, _Spot]] = []
         for spot in spots:
-            if spot.rare or buffer.base + spot.low < whole:
+            if spot.weight > Weight.FREQUENT or buffer.base + spot.low < whole:
                 yield from _ends(run)
                 run = []
                 yield spot
@@ -135,7 +135,7 @@ class _Cutter:
         yield from self._follow(low)
         cursor = max(0, self._cursor - self._buffer.base)
         begin = low
-        if spot.rare:
+        if spot.weight is Weight.RARE:
             for _ in range(max(self._before[reader] for reader in spot.readers)):
                 begin = self._line_before(begin, cursor)
         if begin > cursor:
@@ -162,10 +162,10 @@ class _Cutter:
         """The unit at the cursor, if there is text in it."""
         low = self._cursor - self._buffer.base
         high = line_end(self._buffer.data, low, min(limit, low + LONGEST_UNIT))
-        yield from self._unit(low, high, frozenset(), rare=False)
+        yield from self._unit(low, high, frozenset(), Weight.FREQUENT)
 
     def _unit(
-        self, low: int, high: int, readers: frozenset[int], *, rare: bool
+        self, low: int, high: int, readers: frozenset[int], weight: Weight
     ) -> Iterator[LineUnit]:
         self._cursor = self._buffer.base + high
         text = self._buffer.data[low:high].decode("utf-8", errors="replace")
@@ -175,7 +175,8 @@ class _Cutter:
         if readers:
             after = max((self._after[reader] for reader in readers), default=0)
             # Some of the lines after a hit may be halves of one message.
-            self._left = max(self._left, after + MOST_LINES if after > 0 or rare else 0)
+            more = after > 0 or weight is Weight.RARE or (weight > 0 and may_be_cut(text))
+            self._left = max(self._left, after + MOST_LINES if more else 0)
         else:
             self._left = max(0, self._left - 1)
         yield LineUnit(
@@ -183,7 +184,7 @@ class _Cutter:
             text=text,
             hits=readers,
             gap=self._gap,
-            plain=bool(readers) and not rare,
+            plain=bool(readers) and weight is Weight.FREQUENT,
         )
         self._gap = False
 
@@ -199,13 +200,13 @@ def _ends(run: Sequence[tuple[bytes, _Spot]]) -> Iterator[_Spot]:
 
 
 _SPEAKER = re.compile(rb"\s*(?:[\[(][^\])]{0,60}[\])]:?|\d{1,6}:(?=\s))")
-_CHANGING = b" 0123456789#=>-.,:/%" + bytes(range(128, 256))
+_CHANGING = b" \r\n0123456789#=>-.,:/%" + bytes(range(128, 256))
 """What numbers are written and progress bars are drawn with."""
 
 
 def _shape(data: bytearray, spot: _Spot) -> bytes:
     """The line's beginning without what changes, but for what may name the speaker."""
-    line = bytes(data[spot.low : min(spot.high, spot.low + _SHAPE)])
+    line = bytes(data[spot.low : min(spot.high, spot.low + _DRAWN)])
     speaker = _SPEAKER.match(line)
     end = 0 if speaker is None else speaker.end()
-    return line[:end] + line[end:].translate(None, _CHANGING)
+    return line[:end] + line[end:].translate(None, _CHANGING)[:_SHAPE]

@@ -12,6 +12,7 @@ import pytest
 from unhang.errors import ArtifactError
 from unhang.sources.artifact import Artifact
 from unhang.sources.line import Line
+from unhang.sources.sampling import Extent, _samples
 from unhang.sources.select import Wanted, select
 
 RARE = Wanted(needles=("WorkNCCL(", "exploded"))
@@ -35,6 +36,10 @@ def lines(
 
 def texts(text: str | bytes, *wanted: Wanted) -> list[str]:
     return [line.text for line, _ in lines(text, *wanted)]
+
+
+def _number(bar: str) -> int:
+    return int(bar.rpartition("| ")[2].partition("/")[0])
 
 
 def test_hits_with_their_numbers() -> None:
@@ -125,6 +130,50 @@ def test_frequent_needles_are_sampled_and_the_ends_kept() -> None:
     place = next(i for i, (line, _) in enumerate(found) if line.text == "it exploded")
     assert found[place - 1][0].text == everything[89_999]
     assert 300 < len(bars) < 10_000
+
+
+def test_what_comes_back_far_apart_loses_its_surroundings_and_no_line() -> None:
+    broken = "[rank3]:[E314 14:33:45.17 a.cpp:607] [Rank 3] Watchdog caught collective operation\n"
+    rest = "timeout: WorkNCCL(SeqNum=8) ran for 600020 milliseconds before timing out.\n"
+    text = (HEALTHY[:300_000] + "\n" + broken + rest) * 40
+    found = lines(text, Wanted(needles=("Watchdog",)), BARS)
+    errors = [i for i, (line, readers) in enumerate(found) if 0 in readers]
+    assert [found[i][0].text[-11:] for i in errors] == ["timing out."] * 40
+    led = [i for i in errors if found[i][0].number - found[i - 1][0].number == 2]
+    assert errors[:8] == led[:8]
+    assert len(led) < 30
+
+
+def test_errors_in_a_list_keep_what_stands_above_them() -> None:
+    section = "--- rank {} ---\n" + "no news\n" * 60 + "it exploded\n"
+    text = HEALTHY + "".join(section.format(rank) for rank in range(300)) + HEALTHY
+    heads = Wanted(needles=("--- rank",), sampled=True)
+    assert len([t for t in texts(text, RARE, heads) if t.startswith("---")]) >= 299
+
+
+def test_bars_differ_only_in_how_far_they_are_drawn() -> None:
+    drawn = "".join(
+        f"{n % 100}%|{'█' * (n % 40)}{' ' * (40 - n % 40)}| {n}/90000 [{n % 60:02d}, 3it/s]\r"
+        for n in range(90_000)
+    )
+    middle = [n for n in map(_number, texts(drawn, BARS)) if 10_000 < n < 80_000]
+    assert 0 < len(middle) < 40
+
+
+def test_samples_lie_farther_apart_far_from_the_beginning() -> None:
+    mib = 1 << 20
+    counts = [
+        len(list(_samples(low * mib, 0, (high - low) * mib, Extent())))
+        for low, high in ((4, 256), (256, 512), (512, 1024))
+    ]
+    assert counts == [16, 4, 8]
+
+
+def test_a_needle_of_two_bytes_is_searched_near_others() -> None:
+    text = f"$ first\n{HEALTHY}$ middle\n{HEALTHY}$ near\nexploded\n{HEALTHY}$ last\n"
+    prompts = Wanted(needles=("$ ",))
+    found = [t for t in texts(text, RARE, prompts) if t.startswith("$")]
+    assert found == ["$ first", "$ near", "$ last"]
 
 
 def test_small_files_are_fed_whole() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.builders import by, incident, source, timeout
+from support.builders import at, by, incident, source, timeout
 from support.crashes import raised, stopped, store
 from unhang.model.causes import Cause
 from unhang.model.events import StopKind, StoreProblem, WorldSeen
@@ -82,3 +82,24 @@ def test_a_node_whose_ranks_were_started_elsewhere_was_replaced() -> None:
         (finding,) = check(job)
         assert finding.culprits == {1}
         assert finding.strength is strength
+
+
+@pytest.mark.parametrize(
+    ("line", "artifact", "told"),
+    [
+        (7, "job.log", True),
+        (5, "job.log", True),
+        (90, "job.log", False),
+        (7, "other.log", False),
+    ],
+)
+def test_a_reason_right_below_the_report_belongs_to_it(
+    line: int, artifact: str, told: bool
+) -> None:
+    lost = store(StoreProblem.NODE_LOST, line=5)
+    reason = replace(stopped(StopKind.PREEMPTED), source=source(line, artifact), at=None)
+    if artifact != "job.log":
+        lost, reason = replace(lost, at=at(1)), replace(reason, at=at(90))
+    (finding,) = check(incident(lost, reason))
+    assert finding.against is not None
+    assert (finding.against.key == "CRA004.against_told") is told
