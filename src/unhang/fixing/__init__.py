@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TypedDict
 
 from unhang.errors import UsageError
-from unhang.fixing.code import set_in_code
+from unhang.fixing.code import set_in_code, wanted_limit
 from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
+from unhang.fixing.editors import pods as pods_editor
 from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import toml as toml_editor
@@ -21,7 +22,7 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Held, Job, plain, read_job
 from unhang.fixing.launch_edits import edit_launch
 from unhang.fixing.limits import Guard, guard_limit, refuse_shorter_than_default
-from unhang.fixing.own_keys import change_fork_key, change_own_key
+from unhang.fixing.own_keys import change_fork_key, change_own_key, change_own_limit
 from unhang.fixing.partners import partners
 from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
@@ -186,7 +187,7 @@ def _edit(job: Job, fix: Fix) -> Job:
     launched = edit_launch(job, fix)
     if launched is not None:
         return launched
-    own = change_own_key(job, fix)
+    own = change_own_key(job, fix) or change_own_limit(job, fix, wanted_limit(fix))
     if own is not None:
         return own
     if (trained := for_trainer(fix, job)) is not fix:
@@ -197,8 +198,10 @@ def _edit(job: Job, fix: Fix) -> Job:
     requests = read_requested_settings(fix)
     for request in requests:
         _check_some_place(job, fix, request)
-    for request in computed(fix, requests, job):
+    for number, request in enumerate(computed(fix, requests, job)):
         old = job.value(request.name)
+        if number > 0 and old == str(request.value):
+            continue  # It is worked out from what has just changed.
         refuse_shorter_than_default(fix, request, old)
         before = job
         job = _placed(job, fix, request)
@@ -287,7 +290,7 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
     variable = request.spelling is Spelling.VARIABLE
     match target.language:
         case Language.YAML if variable:
-            return manifest_editor.set_variable(text, request.name, _word(request), **how)
+            return pods_editor.set_variable(text, request.name, _word(request), **how)
         case Language.YAML if manifest_editor.word_lists(text, fix.framework):
             return manifest_editor.set_flag(
                 text, request.name, _flag_value(request), fix.framework, **how

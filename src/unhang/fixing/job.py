@@ -130,7 +130,7 @@ class Job:
         }
         for option in options:
             named = self.value(option)
-            if named is not None and Path(named).name not in here:
+            if named not in (None, "true") and Path(str(named)).name not in here:
                 return f"`{option}` ({named})"
         return None
 

@@ -166,9 +166,12 @@ def test_another_key_of_the_same_cure_is_changed_where_it_stands(tmp_path: Path)
 
 def test_a_key_of_the_trainer_is_not_the_job_s_own(tmp_path: Path) -> None:
     asked = fix("deepspeed", "json", '{"train_micro_batch_size_per_gpu": 4}', "smaller_batch")
-    (path,) = write(tmp_path, a__sh="accelerate launch a.py --per_device_train_batch_size 4\n")
+    run = "accelerate launch a.py --per_device_train_batch_size 4"
+    (path,) = write(tmp_path, a__sh=f"{run} --deepspeed z.json\n")
     with pytest.raises(UsageError, match="DeepSpeed's JSON"):
         unhang.fix(path, verdict(asked))
+    (path,) = write(tmp_path, a__sh=f"{run}\n")  # No file says the same once more.
+    assert changed([path], asked)["a.sh"].endswith("--per_device_train_batch_size 2\n")
     (path,) = write(tmp_path, b__yaml="data:\n  num_workers: 2\n")
     with pytest.raises(UsageError, match="is already 2"):
         unhang.fix(path, verdict(LOADERS))
