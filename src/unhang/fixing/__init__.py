@@ -28,7 +28,15 @@ from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.values import computed, for_older, for_trainer, other_ways, refuse_unresumed
+from unhang.fixing.values import (
+    computed,
+    for_older,
+    for_trainer,
+    other_ways,
+    refuse_unresumed,
+    refuse_unsharded,
+    second_best,
+)
 from unhang.fixing.verdict import read_fixes
 from unhang.model.diagnosis import Diagnosis, Fix, FixKind
 from unhang.model.rewrite import ChangedFile, Rewrite, SkippedFix
@@ -94,7 +102,10 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
     """Write the best fix that the files can take."""
     passed: list[SkippedFix] = []
     done: Rewrite | None = None
-    for number, fix in enumerate(fixes, start=1):
+    numbered = list(enumerate(fixes, start=1))
+    if any(not fix.remedy for fix in fixes):  # it lengthens a limit
+        numbered.sort(key=lambda pair: second_best(pair[1]))
+    for number, fix in numbered:
         try:
             changed = _edit(job, fix)
             _refuse_probe(fix, number)
@@ -194,6 +205,7 @@ def _edit(job: Job, fix: Fix) -> Job:
         fix, job = trained, job.remarked("the Trainer sets this timeout itself, by `ddp_timeout`")
     requests = read_requested_settings(fix)
     refuse_unresumed(fix, job)
+    refuse_unsharded(fix, requests, job)
     fix = for_older(fix, requests, job)
     requests = read_requested_settings(fix)
     for request in requests:
@@ -203,12 +215,20 @@ def _edit(job: Job, fix: Fix) -> Job:
         if number > 0 and old == str(request.value):
             continue  # It is worked out from what has just changed.
         refuse_shorter_than_default(fix, request, old)
+        if request.beside and not _several_hosts(job):
+            request = replace(request, beside=())  # noqa: PLW2901
         before = job
         job = _placed(job, fix, request)
         for held, partner in partners(before, request, old):
             text = _set(held.file, fix, partner)
             job = job.with_text(_same(job, held), text)
     return job
+
+
+def _several_hosts(job: Job) -> bool:
+    """Whether a launcher hands the job on to other hosts."""
+    counts = (job.value(name) or "" for name in ("num_nodes", "nnodes", "num_machines"))
+    return job.value("hostfile") is not None or any(c not in ("", "1", "1:1") for c in counts)
 
 
 def _same(job: Job, held: Held) -> Held:

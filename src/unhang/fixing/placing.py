@@ -117,6 +117,8 @@ def _check_yaml(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
         )
     elif not keys & (_of(fix.framework).config_keys | {request.path[0]}):
         raise Refusal(f"it does not look like a configuration of {fix.framework}")
+    elif len(request.path) > 1 and request.path[0] in _of(fix.framework).config_keys - keys:
+        raise Refusal(f"it has no `{request.path[0]}`, as those of {fix.framework} have")
     elif len(request.path) > 1:
         _check_classes(target, request)
 

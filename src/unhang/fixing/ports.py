@@ -7,12 +7,14 @@ from itertools import pairwise
 
 from unhang import lazy_re as re
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.shell_programs import programs_of
+from unhang.fixing.shell_programs import launchers, programs_of
 from unhang.fixing.shell_words import Command, read_commands
 from unhang.model.diagnosis import Fix
 
 _TAKEN = re.compile(r"^# Port (\d+) was taken", re.MULTILINE)
 _OWN = "$((20000 + SLURM_JOB_ID % 20000))"
+_TORCHRUN = "torchrun"
+_LAUNCH = "launch"
 _APART = 11
 """The next ports are those of the same program, started once more."""
 
@@ -28,7 +30,9 @@ _CODE = (
     r"""MASTER_PORT["']\s*(?:\]\s*=|,)\s*["'](?P<value>{port})["']""",
     r"""tcp://(?:localhost|127\.0\.0\.1):(?P<value>{port})["']""",
 )
-_LAUNCHERS = {"deepspeed": "--master_port", "accelerate": "--main_process_port"}
+_FLAG = {True: "--main_process_port", False: "--master_port"}
+"""What a launcher calls the port, by whether it starts a job by a command of its own."""
+
 _MEETS = re.compile(r"--(?:rdzv|master|standalone|node)[-_]?\w*")
 _SEVERAL = re.compile(r"hostfile|num_machines|num_nodes")
 _ONE = re.compile(r"--nnodes[= ]+[\"']?1(?!\S*\d)")
@@ -103,10 +107,11 @@ def _added(text: str, fix: Fix) -> str | None:
     bare = any(w.startswith("$") and "nproc" not in o for o, w in pairwise(options))
     if _MEETS.search(said) or _SEVERAL.search(said) or bare or words[0] == "srun":
         return None
-    if launcher in _LAUNCHERS:
-        at = command.words[start + (launcher == "accelerate")].end
+    if launcher != _TORCHRUN:
+        by_command = words[start + 1 :][:1] == [_LAUNCH]
+        at = command.words[start + by_command].end
         port = _OWN if "#SBATCH" in text else _another(str(_DEFAULT))
-        return f"{text[:at]} {_LAUNCHERS[launcher]} {port}{text[at:]}"
+        return f"{text[:at]} {_FLAG[by_command]} {port}{text[at:]}"
     if "nnodes" in said and _ONE.search(said) is None:
         return None
     at = command.words[start].end
@@ -116,8 +121,8 @@ def _added(text: str, fix: Fix) -> str | None:
 def _launches(text: str) -> Iterator[tuple[Command, str]]:
     for command in read_commands(text):
         words = [word.bare for word in command.words]
-        launcher = next((n for n in ("torchrun", *_LAUNCHERS) if n in words), None)
+        launcher = next((n for n in (_TORCHRUN, *sorted(launchers())) if n in words), None)
         if launcher is None or not programs_of(text, command)[1]:
             continue
-        if launcher != "accelerate" or "launch" in words[words.index(launcher) + 1 :][:1]:
+        if launcher == _TORCHRUN or _LAUNCH in words or words[0].endswith(launcher):
             yield command, launcher

@@ -14,7 +14,11 @@ from typing import Any
 from unhang import lazy_re as re
 from unhang.fixing.job import Job, plain
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.requested_settings import RequestedSetting, Spelling
+from unhang.fixing.requested_settings import (
+    RequestedSetting,
+    Spelling,
+    read_requested_settings,
+)
 from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message
 from unhang.remedies.cures import PatchLanguage
@@ -25,6 +29,8 @@ from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
 
 _RESUME = r"(?:\w*[._])?(?:resume\w*|load_checkpoint\w*)"
+_SLOW = frozenset({"sharded_save", "eval_smaller"})
+_SECOND = frozenset({"zero3", "fsdp", "batch"})
 _NOTHING = r"(?:null|~|none|false|no|disable)"
 _RESUMES = re.compile(rf"(?:.*\.)?{_RESUME}")
 _MINUTES = re.compile(r"^export DEEPSPEED_TIMEOUT=(\d{1,6})\b", re.MULTILINE)
@@ -57,6 +63,29 @@ def computed(
         raise Refusal(str(reason)) from reason
     by_key = {plain(request.name): request for request in requests}
     return tuple(_wish(key, value, by_key, requests[0], job) for key, value in values.items())
+
+
+def second_best(fix: Fix) -> bool:
+    """Whether a longer limit is tried before a fix.
+
+    It changes in what form a model is saved, takes more memory, or makes what is slow no shorter.
+    """
+    if fix.remedy == "eval_rarely":
+        return True
+    try:
+        recipe = _recipe(fix, read_requested_settings(fix)) if fix.remedy in _SLOW else None
+    except Refusal:
+        return False
+    return recipe is not None and recipe.risk in _SECOND
+
+
+def refuse_unsharded(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> None:
+    """Refuse a variable that only a way of sharding reads of which no file speaks."""
+    recipe = _recipe(fix, requests)
+    if recipe is None or recipe.strategy is None or recipe.form != PatchLanguage.ENV.value:
+        return
+    if not job.names(recipe.strategy):
+        raise Refusal(f"no file says that the job is sharded by {recipe.strategy.upper()}")
 
 
 def refuse_unresumed(fix: Fix, job: Job) -> None:

@@ -177,6 +177,101 @@ def test_a_key_of_the_trainer_is_not_the_job_s_own(tmp_path: Path) -> None:
         unhang.fix(path, verdict(LOADERS))
 
 
+LONGER = fix("torch", "python", "dist.init_process_group('nccl', timeout=timedelta(seconds=7200))",
+             "")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        (
+            "a.sh",
+            "torchrun t.py --nccl_timeout 1800 --init_timeout 60\n",
+            "--nccl_timeout 7200 --i",
+        ),
+        ("a.yaml", "trainer:\n  timeout: 1800\nhttp_timeout: 99\n", "timeout: 7200\nhttp"),
+        ("a.toml", "[dist]\ntimeout_minutes = 10\n", "timeout_minutes = 120"),
+        ("a.py", "ddp_timeout_in_seconds = 600\n", "ddp_timeout_in_seconds = 7200"),
+    ],
+)
+def test_a_limit_of_its_own_is_lengthened_in_its_unit(
+    tmp_path: Path, name: str, text: str, after: str
+) -> None:
+    (path,) = write(tmp_path, **{name.replace(".", "__"): text})
+    assert after in changed([path], LONGER)[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("dist_timeout: 30\n", "nothing tells its unit"),
+        ("dist_timeout: 9000\n", "another limit ran out"),
+        ("rdzv_timeout: 600\nnccl_http_timeout: 600\n", "Python code"),
+    ],
+)
+def test_a_limit_of_another_kind_is_left(tmp_path: Path, text: str, why: str) -> None:
+    (path,) = write(tmp_path, a__yaml=text)
+    with pytest.raises(UsageError, match=why):
+        changed([path], LONGER)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        ("a.py", "def get_config():\n  c = D()\n  c.data.batch_size = 8\n  return c\n",
+         "c.data.batch_size = 4"),
+        ("a.py", "config = ConfigDict(batch_size=8, seed=1)\n", "batch_size=4"),
+        ("a.py", "class A:\n    batch_size: int = field(default=8)\n", "field(default=4)"),
+        ("a.py", "def main(lr: float, batch_size: int = 8):\n    pass\n", "int = 4"),
+        ("a.py", "flags.DEFINE_integer('batch_size', 8, 'n')\n", "'batch_size', 4"),
+        ("a.yaml", "global_train_batch_size: 64\ndevice_train_microbatch_size: 8\n", "size: 4"),
+        ("a.sh", 'A="--x 1 \\\n"\nB="\n++t.batch_size_training=4 \\\n"\ntorchrun a.py $A $B\n',
+         "training=2"),
+    ],
+)  # fmt: skip
+def test_a_batch_is_found_however_it_is_said(
+    tmp_path: Path, name: str, text: str, after: str
+) -> None:
+    (path,) = write(tmp_path, **{name.replace(".", "__"): text})
+    assert after in changed([path])[name]
+
+
+def test_what_is_worked_out_from_the_batch_is_left(tmp_path: Path) -> None:
+    text = (
+        "PER_GPU=4\nACC=$((64 / PER_GPU))\ntorchrun a.py --batch_size $PER_GPU --accum_steps $ACC\n"
+    )
+    (path,) = write(tmp_path, a__sh=text)
+    assert changed([path])["a.sh"] == text.replace("=4", "=2")
+
+
+def test_no_loader_is_added_to_have_fewer(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, a__yaml="data:\n  num_workers: 0\n")
+    with pytest.raises(UsageError, match="is already 0"):
+        unhang.fix(path, verdict(LOADERS))
+
+
+def test_a_longer_limit_comes_before_another_form_of_the_model(tmp_path: Path) -> None:
+    gather = '{"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}}'
+    fixes = (
+        fix("transformers", "json", gather, "sharded_save"),
+        fix("transformers", "yaml", "ddp_timeout: 7200", ""),
+    )
+    zero = '{"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": true}}'
+    paths = write(tmp_path, a__yaml="output_dir: o\n", z__json=zero)
+    done = unhang.fix(paths, Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=fixes))
+    assert [number for number, _ in done.written] == [2]
+
+
+def test_a_way_of_sharding_that_no_file_speaks_of_gets_no_variable(tmp_path: Path) -> None:
+    patch = "export FSDP_STATE_DICT_TYPE=SHARDED_STATE_DICT"
+    asked = fix("transformers", "env", patch, "sharded_save")
+    (path,) = write(tmp_path, a__sh="deepspeed a.py --output_dir o\n")
+    with pytest.raises(UsageError, match="sharded by FSDP"):
+        unhang.fix(path, verdict(asked))
+    (path,) = write(tmp_path, b__sh="torchrun a.py --output_dir o --fsdp full_shard\n")
+    assert patch in changed([path], asked)["b.sh"]
+
+
 def test_a_fork_keeps_the_ends_of_keys(tmp_path: Path) -> None:
     patch = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4"
     smaller = verdict(fix("verl", "hydra", patch, "smaller_batch"))
