@@ -29,6 +29,10 @@ _HOSTS = re.compile(r"--exclude=(\S+)")
 def time(text: str, _: Fix) -> str | None:
     """Twice the time."""
     match = _TIME.search(text)
+    if match is None and "#SBATCH" in text:
+        raise Refusal(
+            "it asks for no `--time`: the partition's own limit, or that of sbatch, ran out"
+        )
     if match is None:
         return None
     minutes = _minutes(match["value"])

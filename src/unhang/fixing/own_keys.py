@@ -42,6 +42,7 @@ class _Kind:
         least: the smallest value that is written.
         first: which of several keys are meant rather than the others, the most telling first.
         keeps: the last part of the setting whose product with it stays the same.
+        to: what it becomes where it is a truth; None = it is a number.
     """
 
     key: re.Pattern[str]
@@ -50,6 +51,7 @@ class _Kind:
     least: int
     first: tuple[re.Pattern[str], ...] = ()
     keeps: re.Pattern[str] | None = None
+    to: bool | None = None
 
     def means(self, key: str) -> bool:
         """Whether a dotted key is one of these."""
@@ -79,9 +81,15 @@ def change_own_key(job: Job, fix: Fix) -> Job | None:
             # The file that was not given may say the same, and both are compared.
             known.update(map(plain, framework.mirrors.values()))
     said = [one for one in said_in(job) if kind.means(one.key) and plain(one.key) not in known]
+    said = [one for one in said if isinstance(one.value, bool) is (kind.to is not None)]
     chosen = _one(said, kind)
     if chosen is None:
         return None
+    if kind.to is not None and chosen.value is kind.to:
+        raise Refusal(f"{chosen.place} is already {str(kind.to).lower()}")
+    if kind.to is not None:
+        changed = with_value(job, chosen, str(kind.to).lower())
+        return changed.remarked(_OWN.format(chosen.place))
     new = max(math.floor(chosen.value * kind.times), kind.least)
     if new >= chosen.value:
         raise Refusal(f"{chosen.place} is already {chosen.value}")
@@ -229,10 +237,11 @@ def _kinds() -> Mapping[str, _Kind]:
         remedy: _Kind(
             key=re.compile(row["key"]),
             never=re.compile(row["never"]),
-            times=row["times"],
-            least=row["least"],
+            times=row.get("times", 1),
+            least=row.get("least", 0),
             first=tuple(re.compile(first) for first in row.get("first", ())),
             keeps=re.compile(row["keeps"]) if "keeps" in row else None,
+            to=row.get("to"),
         )
         for remedy, row in load("unhang.settings", "data/own_keys.toml").items()
     }

@@ -26,6 +26,7 @@ _CONFIGURES = re.compile(r"(?:get|make|default|base)_config")
 _STARTS = frozenset({"main", "train", "run", "finetune", "fit"})
 """What functions are called whose arguments `fire`, `typer` and others make flags of."""
 
+_LOADERS = frozenset({"DataLoader", "StatefulDataLoader"})
 _MAPPINGS = frozenset({"dict", "d", "ConfigDict", "EasyDict", "edict", "SimpleNamespace"})
 ORDER = (Language.SHELL, Language.YAML, Language.JSON, Language.TOML, Language.CODE)
 """What overrides what: a command line, a configuration, the defaults of a program."""
@@ -42,7 +43,7 @@ class Said:
 
     held: Held
     key: str
-    value: int
+    value: int | bool
     node: ast.expr | None = None
     alone: bool = True
 
@@ -69,6 +70,8 @@ def said_in(job: Job) -> Iterator[Said]:
             for key, value in held.settings.items():
                 if value.isdecimal():
                     yield Said(held, key, int(value))
+                elif value.lower() in ("true", "false"):
+                    yield Said(held, key, value.lower() == "true")
 
 
 def _in_code(held: Held) -> Iterator[Said]:
@@ -124,12 +127,27 @@ def _declared(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
         long = [str(name) for name in names if str(name).startswith("--")]
         if default is not None and long:
             yield plain(long[0]), default
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[target], value=ast.Call() as call):
+                yield from _of_loader(ast.unparse(target), call)
+            case ast.FunctionDef(name=name, body=[*_, ast.Return(value=ast.Call() as call)]):
+                yield from _of_loader(name, call)
+            case _:
+                pass
     for call in python_editor.calls(tree, {"DEFINE_integer"}):
         match call.args:
             case [ast.Constant(value=str(name)), default, *_]:
                 yield plain(name), default
             case _:
                 pass
+
+
+def _of_loader(name: str, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The batch of a loader, under the name that the loader has."""
+    size = python_editor.argument(call, "batch_size")
+    if size is not None and python_editor.called(call) in _LOADERS:
+        yield f"{name}.batch_size", size
 
 
 def _assigned(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
@@ -172,7 +190,7 @@ def _entries(node: ast.expr, *above: str) -> Iterator[tuple[str, ast.expr]]:
 def _number(node: ast.expr) -> int | None:
     """A whole number, or a product of such: `5 * 8`."""
     match node:
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+        case ast.Constant(value=int() as value):
             return value
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             one, other = _number(left), _number(right)
@@ -192,13 +210,16 @@ def with_value(job: Job, said: Said, raw: str, times: int | None = None) -> Job:
     """
     held = said.held
     text, path = held.file.text, said.key.split(".")
+    value = raw == "true" if raw in ("true", "false") else int(raw)
+    if isinstance(value, bool) and held.file.language in (Language.CODE, Language.SHELL):
+        raw = str(value) if held.settings.get(said.key, "T")[:1].isupper() else raw
     match held.file.language:
         case Language.YAML:
-            new = yaml_editor.set_key(text, spelled(text, path), int(raw))
+            new = yaml_editor.set_key(text, spelled(text, path), value)
         case Language.JSON:
-            new = json_editor.set_key(text, path, int(raw))
+            new = json_editor.set_key(text, path, value)
         case Language.TOML:
-            new = toml_editor.set_key(text, path, int(raw))
+            new = toml_editor.set_key(text, path, value)
         case Language.CODE:
             assert said.node is not None, "it is Python"
             old = python_editor.source_of(text, said.node)

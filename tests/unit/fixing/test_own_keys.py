@@ -306,3 +306,33 @@ def test_what_a_constant_is_stands_behind_it(
         return
     with pytest.raises(UsageError, match="cannot take any fix"):
         changed(paths)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        ("a.yaml", "model:\n  gradient_checkpointing: false\n", "gradient_checkpointing: true"),
+        ("a.sh", "torchrun a.py --grad_checkpointing False --x 1\n", "--grad_checkpointing True"),
+        ("a.py", "use_checkpoint = False\n", "use_checkpoint = True"),
+        ("a.json", '{"activation_checkpointing": false}', '"activation_checkpointing": true'),
+    ],
+)
+def test_a_switch_of_its_own_is_turned(tmp_path: Path, name: str, text: str, after: str) -> None:
+    (path,) = write(tmp_path, **{name.replace(".", "__"): text})
+    asked = fix("torch", "python", "checkpoint(model)", "recompute")
+    assert after in changed([path], asked)[name]
+
+
+def test_a_switch_that_is_on_is_left(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, a__yaml="gradient_checkpointing: true\n")
+    with pytest.raises(UsageError, match="is already true"):
+        changed([path], fix("torch", "python", "checkpoint(model)", "recompute"))
+
+
+def test_the_batch_of_the_loader_that_trains_is_smaller(tmp_path: Path) -> None:
+    text = (
+        "def f():\n    train_loader = DataLoader(a, batch_size=8)\n"
+        "    val_loader = DataLoader(b, batch_size=16)\n    return train_loader, val_loader\n"
+    )
+    (path,) = write(tmp_path, a__py=text)
+    assert changed([path])["a.py"] == text.replace("size=8", "size=4")
