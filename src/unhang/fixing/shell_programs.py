@@ -51,7 +51,7 @@ def launch(text: str, commands: Sequence[Command], framework: str) -> Command:
         found = [c for c in found if by_launcher(text, c)] or found
     made = next(filter(None, map(made_of, commands)), None)
     if made is not None and not groups[0]:
-        within = _within(text, commands, made)
+        within = _in_quotes(text, made) or _within(text, commands, made)
         if within is not None:
             _refuse_other_framework(text, within, framework)
             return within
@@ -66,9 +66,13 @@ def launch(text: str, commands: Sequence[Command], framework: str) -> Command:
             raise Refusal("no command in it starts a training")
         raise Refusal(f"{len(found)} commands start programs (lines {lines}): it is unknown which")
     _refuse_other_framework(text, found[0], framework)
-    if any(" " in w.text and w.text[0] in "\"'" and _starts(w.bare) for w in found[0].words):
-        line = line_at(text, found[0].start)
-        raise Refusal(f"line {line} starts the training within quotes")
+    quoted = [w for w in found[0].words if " " in w.text and w.text[0] in "\"'" and _starts(w.bare)]
+    if quoted:
+        inner = _in_quotes(text, quoted[0])
+        if inner is None:
+            line = line_at(text, found[0].start)
+            raise Refusal(f"line {line} starts the training within quotes")
+        return inner
     return found[0]
 
 
@@ -96,14 +100,27 @@ def _within(text: str, commands: Sequence[Command], made: ShellWord) -> Command 
     found = []
     for word in (word for command in commands for word in command.words):
         name, sign, value = word.text.partition("=")
-        if not sign or name not in named or value[:1] + value[-1:] != '""' or ".py" not in value:
-            continue
-        at = word.start + len(name) + 2
-        inner = read_commands(text[at : word.end - 1])
-        moved = [
-            Command([ShellWord(w.start + at, w.end + at, w.text) for w in c.words]) for c in inner
-        ]
-        found += [c for c in moved if any(w.text.endswith(".py") for w in c.words)]
+        if sign and name in named and value[:1] + value[-1:] == '""' and ".py" in value:
+            found.append(_in_quotes(text, ShellWord(word.end - len(value), word.end, value)))
+    return found[0] if len(found) == 1 else None
+
+
+def _in_quotes(text: str, quoted: ShellWord) -> Command | None:
+    """The one command in a quoted text that names a program to train with; else None."""
+    if quoted.text[:1] not in ("'", '"') or quoted.text[:1] != quoted.text[-1:]:
+        return None
+    at = quoted.start + 1
+    try:
+        inner = read_commands(text[at : quoted.end - 1])
+    except Refusal:
+        return None
+    moved = [Command([ShellWord(w.start + at, w.end + at, w.text) for w in c.words]) for c in inner]
+    found = [
+        c
+        for c in moved
+        if not _ASIDE & {c.words[0].bare}
+        and any(w.text.endswith(".py") or w.text == "-m" for w in c.words)
+    ]
     return found[0] if len(found) == 1 else None
 
 

@@ -156,6 +156,9 @@ def test_a_script_that_ends_within_a_command_takes_one_more_line() -> None:
 @pytest.mark.parametrize(
     ("text", "after"),
     [
+        ("srun bash -c 'cd x; torchrun a.py --x 1' &\n", "a.py --x 1 --ddp_timeout 7200'"),
+        ('srun bash -c "pip install y && torchrun \\\n  a.py --x $1"\n',
+         '--x $1 \\\n  --ddp_timeout 7200"'),
         ('cmd="torchrun a.py $args"\neval $cmd &> log\n', 'a.py $args --ddp_timeout 7200"'),
         (
             'L="torchrun --nnodes 1"\nC="a.py --x $1"\nbash -c "$L $C" &\n',
@@ -184,7 +187,7 @@ def test_an_override_is_changed_within_a_list() -> None:
         ("echo hello\n", "no command"),
         ("torchrun a.py --ddp_timeout $T\n", "computes"),
         ("torchrun a.py --ddp_timeout=${T:-1}\n", "computes"),
-        ("srun bash -c 'torchrun a.py --x 1'\n", "within quotes"),
+        ("srun bash -c 'torchrun a.py --x 1; torchrun b.py'\n", "within quotes"),
         ('docker run x bash -c "python a.py --y 1"\n', "no command"),
         ("torchrun 'a.py\n", "never closed"),
         ('torchrun "a.py $(x\n', "never closed"),

@@ -301,6 +301,9 @@ def _append(
 ) -> str:
     """Add words at the end of the one command that starts the training."""
     command = launch(text, commands, framework)
+    if command not in commands and {"'", '"'} & set(words):
+        line = line_at(text, command.start)
+        raise Refusal(f"line {line} starts the training within quotes")
     last = [word for word in command.words if word.text not in _ARGUMENTS][-1]
     at = last.end
     head = text.rfind("\n", 0, command.start) + 1
