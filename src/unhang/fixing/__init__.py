@@ -33,6 +33,7 @@ from unhang.fixing.values import (
     for_older,
     for_trainer,
     other_ways,
+    refuse_rarer,
     refuse_unresumed,
     refuse_unsharded,
     second_best,
@@ -210,7 +211,9 @@ def _edit(job: Job, fix: Fix) -> Job:
     requests = read_requested_settings(fix)
     for request in requests:
         _check_some_place(job, fix, request)
-    for number, request in enumerate(computed(fix, requests, job)):
+    wishes = computed(fix, requests, job)
+    refuse_rarer(fix, requests)
+    for number, request in enumerate(wishes):
         old = job.value(request.name)
         if number > 0 and old == str(request.value):
             continue  # It is worked out from what has just changed.

@@ -49,10 +49,6 @@ _NODE_ADDRESS = re.compile(
     r"^(?P<indent>[ \t]*)(?:export[ \t]+)?(?P<name>VLLM_HOST_IP|(?:HOST|NODE|LOCAL)_IP)=[^\r\n]*",
     re.MULTILINE,
 )
-_MASTER_PORT = re.compile(r"--master[-_]port=\"?([$\w{}]+)\"?")
-_ENDPOINT = re.compile(r"--rdzv[-_]endpoint=\"?([$\w.{}-]+)\"?")
-"""An endpoint without a port."""
-
 _MACHINE = "machine_rank"
 _SAME_ON_MACHINES = ("main_process_ip", "main_process_port", "num_machines", "num_processes")
 """What `accelerate launch` reads from the file of each machine, and must be one for all."""
@@ -205,19 +201,8 @@ def _reaching(value: str, missing: str | None = None) -> str:
 
 
 def _endpoint(text: str, fix: Fix) -> str | None:
-    """The port that torchrun is told beside an endpoint, which it reads there only."""
-    for command in read_commands(text):
-        words = [word.bare for word in command.words]
-        ports = [m[1] for m in map(_MASTER_PORT.fullmatch, words) if m is not None]
-        ends = [
-            word
-            for word, bare in zip(command.words, words, strict=True)
-            if _ENDPOINT.fullmatch(bare) is not None
-        ]
-        if "torchrun" in words and len(ports) == len(ends) == 1:
-            at = ends[0].end - ends[0].text.endswith('"')
-            return f"{text[:at]}:{ports[0]}{text[at:]}"
-    return batch_scripts.first_host(text, fix)
+    """The port that torchrun is told beside an endpoint, or an address that all nodes reach."""
+    return ports.of_endpoint(text) or batch_scripts.first_host(text, fix)
 
 
 def _rendezvous(text: str, _: Fix) -> str | None:

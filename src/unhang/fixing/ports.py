@@ -33,13 +33,35 @@ _CODE = (
 _FLAG = {True: "--main_process_port", False: "--master_port"}
 """What a launcher calls the port, by whether it starts a job by a command of its own."""
 
+_MASTER_PORT = re.compile(r"--master[-_]port=\"?([$\w{}]+)\"?")
+_ENDPOINT = re.compile(r"--rdzv[-_]endpoint=\"?([$\w.{}-]+)\"?")
+"""An endpoint without a port."""
+
 _MEETS = re.compile(r"--(?:rdzv|master|standalone|node)[-_]?\w*")
 _SEVERAL = re.compile(r"hostfile|num_machines|num_nodes")
 _ONE = re.compile(r"--nnodes[= ]+[\"']?1(?!\S*\d)")
 
 
+def of_endpoint(text: str) -> str | None:
+    """The port that torchrun is told beside an endpoint, which it reads there only."""
+    for command in read_commands(text):
+        words = [word.bare for word in command.words]
+        ports = [m[1] for m in map(_MASTER_PORT.fullmatch, words) if m is not None]
+        ends = [
+            word
+            for word, bare in zip(command.words, words, strict=True)
+            if _ENDPOINT.fullmatch(bare) is not None
+        ]
+        if _TORCHRUN in words and len(ports) == len(ends) == 1:
+            at = ends[0].end - ends[0].text.endswith('"')
+            return f"{text[:at]}:{ports[0]}{text[at:]}"
+    return None
+
+
 def in_shell(text: str, fix: Fix) -> str | None:
     """One of the job's own where Slurm gives every node the same number; else another."""
+    if (told := of_endpoint(text)) is not None:
+        return told
     found = _said(text, fix, _SHELL)
     if found is not None:
         new = _OWN if "#SBATCH" in text else _another(found["value"])

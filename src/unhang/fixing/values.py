@@ -70,13 +70,21 @@ def second_best(fix: Fix) -> bool:
 
     It changes in what form a model is saved, takes more memory, or makes what is slow no shorter.
     """
-    if fix.remedy == "eval_rarely":
+    if fix.remedy in ("eval_rarely", "async_save"):
         return True
     try:
         recipe = _recipe(fix, read_requested_settings(fix)) if fix.remedy in _SLOW else None
     except Refusal:
         return False
     return recipe is not None and recipe.risk in _SECOND
+
+
+def refuse_rarer(fix: Fix, requests: Sequence[RequestedSetting]) -> None:
+    """Refuse evaluations that are as long as before, where the length of one was too much."""
+    recipe = _recipe(fix, requests) if fix.remedy == "eval_rarely" else None
+    ends = (change.to for change in recipe.changes) if recipe is not None else ()
+    if recipe is not None and not any(to in (0, "no") and to is not False for to in ends):
+        raise Refusal("one evaluation takes longer than the limit, however rare it is")
 
 
 def refuse_unsharded(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> None:

@@ -284,6 +284,11 @@ def test_the_port_that_was_taken_is_changed(tmp_path: Path, before: str, after: 
     [
         ("a.sh", "deepspeed --master_port=29500 t.py", "deepspeed --master_port=29511 t.py"),
         ("a.sh", "# PORT=29500\ndeepspeed t.py --x 1", "deepspeed --master_port 29511 t.py"),
+        (
+            "a.sh",
+            "torchrun --rdzv_backend=c10d --rdzv_endpoint=$H --master_port=9 t.py",
+            "--rdzv_endpoint=$H:9 --master_port=9",
+        ),
         ("a.sh", "accelerate launch --x c.yaml t.py", "launch --main_process_port 29511 --x"),
         ("a.sh", "N=2\ntorchrun --nproc_per_node $N t.py", "torchrun --standalone --nproc_per"),
         ("a.yaml", "num_processes: 2\nmain_process_port: 29500\n", "main_process_port: 29511"),

@@ -336,3 +336,31 @@ def test_the_batch_of_the_loader_that_trains_is_smaller(tmp_path: Path) -> None:
     )
     (path,) = write(tmp_path, a__py=text)
     assert changed([path])["a.py"] == text.replace("size=8", "size=4")
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "why"),
+    [
+        ("output_dir: o\neval_strategy: steps\neval_steps: 50\n",
+         fix("trl", "yaml", "eval_strategy: steps\neval_steps: 2000", "eval_rarely"),
+         "however rare"),
+        ("compute_environment: LOCAL\ndistributed_type: DEEPSPEED\nfsdp_config: {}\n",
+         fix("accelerate", "yaml", "fsdp_config:\n  fsdp_activation_checkpointing: true",
+             "recompute"), "not sharded in this way"),
+        ("trainer:\n  max_steps: 3\nmodel:\n  x: 1\n",
+         fix("lightning", "yaml", "trainer:\n  strategy:\n    class_path: a.DDPStrategy\n"
+             "    init_args:\n      timeout: '2:00:00'", ""), "command line of Lightning"),
+    ],
+)  # fmt: skip
+def test_what_changes_nothing_there_is_refused(
+    tmp_path: Path, text: str, asked: Fix, why: str
+) -> None:
+    (path,) = write(tmp_path, a__yaml=text)
+    with pytest.raises(UsageError, match=why):
+        unhang.fix(path, verdict(asked))
+
+
+def test_the_batch_of_a_step_is_not_that_of_all_ranks(tmp_path: Path) -> None:
+    text = "deepspeed a.py --train_batch_size 64 --micro_train_batch_size 4\n"
+    (path,) = write(tmp_path, a__sh=text)
+    assert changed([path])["a.sh"] == text.replace("size 4", "size 2")
