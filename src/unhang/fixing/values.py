@@ -29,6 +29,7 @@ from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
 
 _RESUME = r"(?:\w*[._])?(?:resume\w*|load_checkpoint\w*)"
+_ALWAYS_SECOND = frozenset({"eval_rarely", "async_save", "faster_data", "prepare_data"})
 _SLOW = frozenset({"sharded_save", "eval_smaller"})
 _SECOND = frozenset({"zero3", "fsdp", "batch"})
 _NOTHING = r"(?:null|~|none|false|no|disable)"
@@ -68,9 +69,10 @@ def computed(
 def second_best(fix: Fix) -> bool:
     """Whether a longer limit is tried before a fix.
 
-    It changes in what form a model is saved, takes more memory, or makes what is slow no shorter.
+    It changes in what form a model is saved, takes more memory, or may not make what is slow short
+    enough.
     """
-    if fix.remedy in ("eval_rarely", "async_save"):
+    if fix.remedy in _ALWAYS_SECOND:
         return True
     try:
         recipe = _recipe(fix, read_requested_settings(fix)) if fix.remedy in _SLOW else None
@@ -119,7 +121,7 @@ def for_trainer(fix: Fix, job: Job) -> Fix:
     DeepSpeed's own flag has no value.
     """
     minutes = _MINUTES.search(fix.patch)
-    if minutes is None or not (job.value(fix.framework) or "").endswith(".json"):
+    if minutes is None or job.value(fix.framework) in (None, "", "true", "set"):
         return fix
     key = "ddp_timeout"
     # The innermost of those that know it: the others take it over.

@@ -364,3 +364,15 @@ def test_the_batch_of_a_step_is_not_that_of_all_ranks(tmp_path: Path) -> None:
     text = "deepspeed a.py --train_batch_size 64 --micro_train_batch_size 4\n"
     (path,) = write(tmp_path, a__sh=text)
     assert changed([path])["a.sh"] == text.replace("size 4", "size 2")
+
+
+@pytest.mark.parametrize(
+    ("flag", "after"),
+    [("--deepspeed $DS", "--ddp_timeout 3600"), ("--deepspeed", "DEEPSPEED_TIMEOUT=60\n")],
+)
+def test_who_sets_the_limit_is_told_by_the_flag_of_deepspeed(
+    tmp_path: Path, flag: str, after: str
+) -> None:
+    asked = fix("deepspeed", "env", "export DEEPSPEED_TIMEOUT=60  # minutes", "")
+    (path,) = write(tmp_path, a__sh=f"deepspeed a.py --output_dir o {flag} --x 1\n")
+    assert after in changed([path], asked)["a.sh"]
