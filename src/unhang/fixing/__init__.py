@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TypedDict
 
 from unhang.errors import UsageError
-from unhang.fixing.code import set_in_code
+from unhang.fixing.code import set_in_code, wanted_limit
 from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
+from unhang.fixing.editors import pods as pods_editor
 from unhang.fixing.editors import python as python_editor
 from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import toml as toml_editor
@@ -21,13 +22,22 @@ from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Held, Job, plain, read_job
 from unhang.fixing.launch_edits import edit_launch
 from unhang.fixing.limits import Guard, guard_limit, refuse_shorter_than_default
-from unhang.fixing.own_keys import change_fork_key, change_own_key
+from unhang.fixing.own_keys import change_fork_key, change_own_key, change_own_limit
 from unhang.fixing.partners import partners
 from unhang.fixing.placing import check_place, constructed, flag_style
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.requested_settings import RequestedSetting, Spelling, read_requested_settings
 from unhang.fixing.saving import save
-from unhang.fixing.values import computed, for_older, for_trainer, other_ways, refuse_unresumed
+from unhang.fixing.values import (
+    computed,
+    for_older,
+    for_trainer,
+    other_ways,
+    refuse_rarer,
+    refuse_unresumed,
+    refuse_unsharded,
+    second_best,
+)
 from unhang.fixing.verdict import read_fixes
 from unhang.model.diagnosis import Diagnosis, Fix, FixKind
 from unhang.model.rewrite import ChangedFile, Rewrite, SkippedFix
@@ -93,7 +103,10 @@ def _best(job: Job, fixes: Sequence[Fix]) -> Rewrite:
     """Write the best fix that the files can take."""
     passed: list[SkippedFix] = []
     done: Rewrite | None = None
-    for number, fix in enumerate(fixes, start=1):
+    numbered = list(enumerate(fixes, start=1))
+    if any(not fix.remedy for fix in fixes):  # it lengthens a limit
+        numbered.sort(key=lambda pair: second_best(pair[1]))
+    for number, fix in numbered:
         try:
             changed = _edit(job, fix)
             _refuse_probe(fix, number)
@@ -186,26 +199,39 @@ def _edit(job: Job, fix: Fix) -> Job:
     launched = edit_launch(job, fix)
     if launched is not None:
         return launched
-    own = change_own_key(job, fix)
+    own = change_own_key(job, fix) or change_own_limit(job, fix, wanted_limit(fix))
     if own is not None:
         return own
     if (trained := for_trainer(fix, job)) is not fix:
         fix, job = trained, job.remarked("the Trainer sets this timeout itself, by `ddp_timeout`")
     requests = read_requested_settings(fix)
     refuse_unresumed(fix, job)
+    refuse_unsharded(fix, requests, job)
     fix = for_older(fix, requests, job)
     requests = read_requested_settings(fix)
     for request in requests:
         _check_some_place(job, fix, request)
-    for request in computed(fix, requests, job):
+    wishes = computed(fix, requests, job)
+    refuse_rarer(fix, requests)
+    for number, request in enumerate(wishes):
         old = job.value(request.name)
+        if number > 0 and old == str(request.value):
+            continue  # It is worked out from what has just changed.
         refuse_shorter_than_default(fix, request, old)
+        if request.beside and not _several_hosts(job):
+            request = replace(request, beside=())  # noqa: PLW2901
         before = job
         job = _placed(job, fix, request)
         for held, partner in partners(before, request, old):
             text = _set(held.file, fix, partner)
             job = job.with_text(_same(job, held), text)
     return job
+
+
+def _several_hosts(job: Job) -> bool:
+    """Whether a launcher hands the job on to other hosts."""
+    counts = (job.value(name) or "" for name in ("num_nodes", "nnodes", "num_machines"))
+    return job.value("hostfile") is not None or any(c not in ("", "1", "1:1") for c in counts)
 
 
 def _same(job: Job, held: Held) -> Held:
@@ -287,7 +313,7 @@ def _set(target: ConfigFile, fix: Fix, request: RequestedSetting) -> str:
     variable = request.spelling is Spelling.VARIABLE
     match target.language:
         case Language.YAML if variable:
-            return manifest_editor.set_variable(text, request.name, _word(request), **how)
+            return pods_editor.set_variable(text, request.name, _word(request), **how)
         case Language.YAML if manifest_editor.word_lists(text, fix.framework):
             return manifest_editor.set_flag(
                 text, request.name, _flag_value(request), fix.framework, **how

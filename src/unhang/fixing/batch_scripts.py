@@ -17,10 +17,6 @@ _MEMORY_EACH = re.compile(
 _EXCLUDE = re.compile(
     r"^(?P<head>#SBATCH\s+(?:.*\s)?(?:--exclude[= ]|-x\s*))(?P<value>\S+)", re.MULTILINE
 )
-_PORT = r"""^(?P<head>\s*(?:export\s+)?{name}=)(?P<value>["']?{port}["']?)(?=\s|;|$)"""
-_TAKEN = re.compile(r"^# Port (\d+) was taken", re.MULTILINE)
-_PORT_FLAG = r"""--(?:master|main_process)[-_]port[= ](?P<value>{port})(?=\s|$)"""
-_OWN_PORT = "$((20000 + SLURM_JOB_ID % 20000))"
 _OWN_ADDRESS = re.compile(
     r"""^(?P<head>\s*(?:export\s+)?\w*(?:ADDR|IP|HOST)\w*=["']?)
         (?P<value>\$\(hostname\s+-[iI](?:\s*\|[^)\n]*)?\)|`hostname\s+-[iI](?:\s*\|[^`\n]*)?`)""",
@@ -33,6 +29,10 @@ _HOSTS = re.compile(r"--exclude=(\S+)")
 def time(text: str, _: Fix) -> str | None:
     """Twice the time."""
     match = _TIME.search(text)
+    if match is None and "#SBATCH" in text:
+        raise Refusal(
+            "it asks for no `--time`: the partition's own limit, or that of sbatch, ran out"
+        )
     if match is None:
         return None
     minutes = _minutes(match["value"])
@@ -108,17 +108,6 @@ def first_host(text: str, fix: Fix) -> str | None:
         host = _FIRST_HOST.replace('"', "") if '"' in match["head"] else _FIRST_HOST
         return _put(text, match, host)
     return each_task(text, fix)
-
-
-def free_port(text: str, fix: Fix) -> str | None:
-    """One of the job's own; only where Slurm gives every node the same number."""
-    if "#SBATCH" not in text:
-        return None
-    taken = _TAKEN.search(fix.patch)
-    name, port = (r"MASTER_PORT", r"\d+") if taken is None else (r"\w+", taken[1])
-    forms = (_PORT.format(name=name, port=port), _PORT_FLAG.format(port=port))
-    match = next((m for form in forms if (m := re.search(form, text, re.MULTILINE))), None)
-    return None if match is None else _put(text, match, _OWN_PORT)
 
 
 def requeue(text: str, _: Fix) -> str | None:

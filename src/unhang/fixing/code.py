@@ -46,7 +46,7 @@ def set_in_code(job: Job, fix: Fix) -> Job | None:
     Raises:
         Refusal: the code computes it, or the file that must change is not given.
     """
-    seconds = _wanted(fix)
+    seconds = wanted_limit(fix)
     said = [] if seconds is None else list(_timeouts(job))
     if seconds is None or not said:
         return edit_code(job, fix, seconds)
@@ -63,7 +63,7 @@ def set_in_code(job: Job, fix: Fix) -> Job | None:
     return _by_flag(job, only, name, wanted, fix)
 
 
-def _wanted(fix: Fix) -> int | None:
+def wanted_limit(fix: Fix) -> int | None:
     """The seconds of a fix that lengthens the timeout of the world group."""
     if fix.remedy:
         return None

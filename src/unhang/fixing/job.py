@@ -130,7 +130,7 @@ class Job:
         }
         for option in options:
             named = self.value(option)
-            if named is not None and Path(named).name not in here:
+            if named not in (None, "true") and Path(str(named)).name not in here:
                 return f"`{option}` ({named})"
         return None
 
@@ -242,7 +242,9 @@ def _constructed(text: str) -> dict[str, str]:
         for spelled, prefix in framework.constructors.items():
             for call in constructor_calls(tree, text, spelled):
                 above = [prefix] if prefix else []
-                found.update(python_editor.plain_arguments(call, *above))
+                taken = python_editor.spread(tree, call)
+                for given in (call,) if taken is None else (taken, call):
+                    found.update(python_editor.plain_arguments(given, *above))
     return found
 
 

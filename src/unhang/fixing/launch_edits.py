@@ -11,8 +11,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from unhang import lazy_re as re
-from unhang.fixing import batch_scripts, container_memory, device_maps, process_counts, rewording
+from unhang.fixing import (
+    batch_scripts,
+    container_memory,
+    device_maps,
+    ports,
+    process_counts,
+    rewording,
+)
 from unhang.fixing.config_file import Language
+from unhang.fixing.editors import pods as pods_editor
 from unhang.fixing.editors import shell as shell_editor
 from unhang.fixing.editors import yaml as yaml_editor
 from unhang.fixing.job import Job
@@ -31,15 +39,16 @@ _INTERFACES = re.compile(
 )
 _LOCAL = re.compile(r"(?:docker|lo|veth|virbr|br-|cni|flannel|cali|tunl)\w*")
 _VIRTUAL = frozenset({"vmnet", "vboxnet", "tap", "tun", "cali", "tailscale", "podman", "lxc"})
+_IFNAME = "NCCL_SOCKET_IFNAME"
+_BRIDGES = "^docker0,lo"
+_SAID = re.compile(rf"^(?![ \t]*#).*\b{_IFNAME}", re.MULTILINE)
+_ASTRAY = re.compile(r"^# NCCL meets at (?:docker0|lo),", re.MULTILINE)
+_LIST = re.compile(r"""^[ \t]*\w+=["']((?:[ \t]*NCCL_\w+=[^\s"']+)+)(?=[ \t]*["'])""", re.MULTILINE)
 _MISSING = re.compile(r"^# No interface is called (\S+)\.$", re.MULTILINE)
 _NODE_ADDRESS = re.compile(
     r"^(?P<indent>[ \t]*)(?:export[ \t]+)?(?P<name>VLLM_HOST_IP|(?:HOST|NODE|LOCAL)_IP)=[^\r\n]*",
     re.MULTILINE,
 )
-_MASTER_PORT = re.compile(r"--master[-_]port=\"?([$\w{}]+)\"?")
-_ENDPOINT = re.compile(r"--rdzv[-_]endpoint=\"?([$\w.{}-]+)\"?")
-"""An endpoint without a port."""
-
 _MACHINE = "machine_rank"
 _SAME_ON_MACHINES = ("main_process_ip", "main_process_port", "num_machines", "num_processes")
 """What `accelerate launch` reads from the file of each machine, and must be one for all."""
@@ -138,6 +147,8 @@ def _interface(text: str, fix: Fix) -> str | None:
     def better(match: re.Match[str]) -> str:
         return match["head"] + _reaching(match["value"], missing) + match["tail"]
 
+    if _ASTRAY.search(fix.patch) is not None and _SAID.search(text) is None:
+        return _without_bridges(text)
     text = _INTERFACES.sub(better, text)
     own = _NODE_ADDRESS.search(text)
     if "# Gloo could not resolve" in fix.patch and own and "GLOO_SOCKET_IFNAME" not in text:
@@ -146,6 +157,27 @@ def _interface(text: str, fix: Fix) -> str | None:
         newline = "\r\n" if "\r\n" in text else "\n"
         text = f"{text[: own.end()]}{newline}{own['indent']}{line}{text[own.end() :]}"
     return text
+
+
+def _without_bridges(text: str) -> str:
+    """A script that tells NCCL of no interface, with those left out that lead nowhere.
+
+    It stands beside the other variables of NCCL: a text of them may be a list for a command.
+    """
+    listed = _LIST.search(text)
+    if listed is not None:
+        return f"{text[: listed.end(1)]} {_IFNAME}={_BRIDGES}{text[listed.end(1) :]}"
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return shell_editor.set_variable(text, _IFNAME, _BRIDGES, newline=newline)
+
+
+def _interface_of_pods(text: str, fix: Fix) -> str | None:
+    """The same in a manifest; other YAML exports nothing."""
+    if _ASTRAY.search(fix.patch) is None or _SAID.search(text) is not None:
+        return _interface(text, fix)
+    if re.search(r"^\s*(?:- )?(?:containers|services|envs|env_vars):", text, re.MULTILINE) is None:
+        return None
+    return pods_editor.set_variable(text, _IFNAME, _BRIDGES)
 
 
 def _reaching(value: str, missing: str | None = None) -> str:
@@ -159,29 +191,18 @@ def _reaching(value: str, missing: str | None = None) -> str:
     if value == missing and sign == "^":
         # NCCL found none: what is left out reaches the others after all.
         kept = [name for name in names if _LOCAL.fullmatch(name) or name in _VIRTUAL]
-        return f"^{','.join(kept)}" if kept else "^docker0,lo"
+        return f"^{','.join(kept)}" if kept else _BRIDGES
     if sign == "^":
         return value if "lo" in names else f"{value},lo"
     if value == missing:
-        return "^docker0,lo"
+        return _BRIDGES
     kept = [name for name in names if _LOCAL.fullmatch(name.partition(":")[0]) is None]
-    return sign + ",".join(kept) if kept else "^docker0,lo"
+    return sign + ",".join(kept) if kept else _BRIDGES
 
 
 def _endpoint(text: str, fix: Fix) -> str | None:
-    """The port that torchrun is told beside an endpoint, which it reads there only."""
-    for command in read_commands(text):
-        words = [word.bare for word in command.words]
-        ports = [m[1] for m in map(_MASTER_PORT.fullmatch, words) if m is not None]
-        ends = [
-            word
-            for word, bare in zip(command.words, words, strict=True)
-            if _ENDPOINT.fullmatch(bare) is not None
-        ]
-        if "torchrun" in words and len(ports) == len(ends) == 1:
-            at = ends[0].end - ends[0].text.endswith('"')
-            return f"{text[:at]}:{ports[0]}{text[at:]}"
-    return batch_scripts.first_host(text, fix)
+    """The port that torchrun is told beside an endpoint, or an address that all nodes reach."""
+    return ports.of_endpoint(text) or batch_scripts.first_host(text, fix)
 
 
 def _rendezvous(text: str, _: Fix) -> str | None:
@@ -219,7 +240,7 @@ _EDITS: Mapping[str, Mapping[Language, Edit]] = {
     "interface": {
         Language.SHELL: _interface,
         Language.VARIABLES: _interface,
-        Language.YAML: _interface,
+        Language.YAML: _interface_of_pods,
         Language.DOCKERFILE: _interface,
     },
     "longer_limit": {Language.SHELL: batch_scripts.time},
@@ -242,7 +263,11 @@ _EDITS: Mapping[str, Mapping[Language, Edit]] = {
     },
     "exclude_node": {Language.SHELL: batch_scripts.exclude},
     "one_endpoint": {Language.SHELL: _endpoint},
-    "free_port": {Language.SHELL: batch_scripts.free_port},
+    "free_port": {
+        Language.SHELL: ports.in_shell,
+        Language.YAML: ports.in_yaml,
+        Language.CODE: ports.in_code,
+    },
     "longer_rendezvous": {Language.SHELL: _rendezvous},
     "stop_together": {Language.SHELL: _together},
 }

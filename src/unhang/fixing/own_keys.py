@@ -7,35 +7,28 @@ hold one key of that kind, the program's own default counts least, and what is s
 
 from __future__ import annotations
 
-import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-import yaml
-
 from unhang import lazy_re as re
 from unhang.fixing.config_file import Language
-from unhang.fixing.editors import json as json_editor
-from unhang.fixing.editors import python as python_editor
-from unhang.fixing.editors import shell as shell_editor
-from unhang.fixing.editors import toml as toml_editor
 from unhang.fixing.editors import yaml as yaml_editor
-from unhang.fixing.job import Held, Job, plain
+from unhang.fixing.job import Job, plain
+from unhang.fixing.own_settings import ORDER, Said, said_in, spelled, with_value
 from unhang.fixing.refusal import Refusal
 from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message
 from unhang.model.toml import load
-from unhang.settings import family_of
+from unhang.settings import family_of, timeout_knobs
 
 _OWN = "{} is a key of the job's own program: its name alone says what it does"
 _SHARE = re.compile(r"0?\.\d{1,6}")
-_TOLD = re.compile(r"#\s*((?:micro|mini)?[ -]?batch[ -]size)\s*(?:[:,;(.].*)?$", re.IGNORECASE)
-_SHORT = 3
 _PARTS = re.compile(r"[._]")
-_ORDER = (Language.SHELL, Language.YAML, Language.JSON, Language.TOML, Language.CODE)
-"""What overrides what: a command line, a configuration, the defaults of a program."""
+_LIMIT = "longer_timeout"
+_UNITS = {"s": 1, "m": 60, "h": 3_600}
+_UNIT = re.compile(r"time_?out_(?:in_)?([smh])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +42,7 @@ class _Kind:
         least: the smallest value that is written.
         first: which of several keys are meant rather than the others, the most telling first.
         keeps: the last part of the setting whose product with it stays the same.
+        to: what it becomes where it is a truth; None = it is a number.
     """
 
     key: re.Pattern[str]
@@ -57,39 +51,15 @@ class _Kind:
     least: int
     first: tuple[re.Pattern[str], ...] = ()
     keeps: re.Pattern[str] | None = None
+    to: bool | None = None
 
     def means(self, key: str) -> bool:
         """Whether a dotted key is one of these."""
         parts = _PARTS.split(key.lower())
-        named = self.key.fullmatch(_last(key)) is not None
+        # `dist.timeout` is a `dist_timeout`.
+        names = (_last(key), "_".join(key.lower().split(".")[-2:]))
+        named = any(map(self.key.fullmatch, names))
         return named and not any(map(self.never.fullmatch, parts))
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """One key with a whole number, and where it stands.
-
-    Attributes:
-        node: the value, where it is Python.
-        alone: the file holds nothing but settings.
-    """
-
-    held: Held
-    key: str
-    value: int
-    node: ast.expr | None = None
-    alone: bool = True
-
-    @property
-    def where(self) -> tuple[str, str]:
-        """What it stays the same by when its file changes."""
-        return self.key, self.held.file.path
-
-    @property
-    def place(self) -> str:
-        """How a reader finds it."""
-        line = "" if self.node is None else f":{self.node.lineno}"
-        return f"`{self.key}` ({self.held.file.path}{line})"
 
 
 def change_own_key(job: Job, fix: Fix) -> Job | None:
@@ -107,22 +77,59 @@ def change_own_key(job: Job, fix: Fix) -> Job | None:
     for framework in family_of(fix.framework):
         known.update(map(plain, framework.knobs))
         known.update(plain(key) for part in framework.accepts for key in part.releases)
-        # What another program of the job compares with a framework's own key is that program's.
-        known.update(map(plain, framework.mirrors.values()))
-    said = [one for one in _said(job) if kind.means(one.key) and plain(one.key) not in known]
+        if job.elsewhere((framework.name, *framework.configured_by)) is not None:
+            # The file that was not given may say the same, and both are compared.
+            known.update(map(plain, framework.mirrors.values()))
+    said = [one for one in said_in(job) if kind.means(one.key) and plain(one.key) not in known]
+    said = [one for one in said if isinstance(one.value, bool) is (kind.to is not None)]
     chosen = _one(said, kind)
     if chosen is None:
         return None
+    if kind.to is not None and chosen.value is kind.to:
+        raise Refusal(f"{chosen.place} is already {str(kind.to).lower()}")
+    if kind.to is not None:
+        changed = with_value(job, chosen, str(kind.to).lower())
+        return changed.remarked(_OWN.format(chosen.place))
     new = max(math.floor(chosen.value * kind.times), kind.least)
-    if new == chosen.value:
+    if new >= chosen.value:
         raise Refusal(f"{chosen.place} is already {chosen.value}")
     partner = _partner(job, chosen, kind)
-    changed = _with(job, chosen, str(new))
+    changed = with_value(job, chosen, str(new))
     if partner is not None:
         times = -(-chosen.value // new)  # rounded up: the product may grow, and never shrinks
-        now = next(one for one in _said(changed) if one.where == partner.where)
-        changed = _with(changed, now, f"{partner.value * times}", times)
+        now = next(one for one in said_in(changed) if one.where == partner.where)
+        if now.value == partner.value:  # else it is worked out from the first
+            changed = with_value(changed, now, f"{partner.value * times}", times)
     return changed.remarked(_OWN.format(chosen.place))
+
+
+def change_own_limit(job: Job, fix: Fix, seconds: int | None) -> Job | None:
+    """The job with a longer time limit of its groups in a key of its own; None without one.
+
+    Args:
+        job: all files.
+        fix: that lengthens the limit.
+        seconds: to what; None where it lengthens none.
+
+    Raises:
+        Refusal: several may be meant, it is as long already, or nobody tells its unit.
+    """
+    if seconds is None:
+        return None
+    theirs = {plain(knob.key) for knob in timeout_knobs(fix.framework, fix.version)}
+    kind = _kinds()[_LIMIT]
+    said = [o for o in said_in(job) if kind.means(o.key) and plain(o.key) not in theirs]
+    chosen = _one(said, kind)
+    if chosen is None:
+        return None
+    told = _UNIT.search(_last(chosen.key))
+    if told is None and chosen.value < kind.least:
+        raise Refusal(f"{chosen.place} is {chosen.value}: nothing tells its unit")
+    unit = _UNITS[told[1]] if told is not None else 1
+    wanted = -(-seconds // unit)
+    if chosen.value >= wanted:
+        raise Refusal(f"{chosen.place} is already {chosen.value}: another limit ran out")
+    return with_value(job, chosen, str(wanted)).remarked(_OWN.format(chosen.place))
 
 
 def change_fork_key(job: Job, fix: Fix) -> tuple[Job, Fix] | None:
@@ -153,7 +160,7 @@ def change_fork_key(job: Job, fix: Fix) -> tuple[Job, Fix] | None:
         if change.least is not None and new < change.least:
             continue
         text = held.file.text
-        text = yaml_editor.set_key(text, _spelled(text, key.split(".")), new)
+        text = yaml_editor.set_key(text, spelled(text, key.split(".")), new)
         place = f"`{key}` ({held.file.path})"
         sentence = f"fix.{fix.remedy}"
         title = Message(key=f"{sentence}.title.{recipe.title}", values={"place": held.file.path})
@@ -179,9 +186,9 @@ def _last(key: str) -> str:
     return key.rpartition(".")[2].lower()
 
 
-def _one(said: Sequence[_Said], kind: _Kind) -> _Said | None:
+def _one(said: Sequence[Said], kind: _Kind) -> Said | None:
     """The one that is meant; of one key in several files that which overrides the others."""
-    best: dict[str, _Said] = {}
+    best: dict[str, Said] = {}
     for one in sorted(said, key=_rank):
         best.setdefault(_last(one.key), one)
     found = list(best.values())
@@ -203,158 +210,24 @@ def _one(said: Sequence[_Said], kind: _Kind) -> _Said | None:
     return only
 
 
-def _rank(said: _Said) -> tuple[int, bool]:
+def _rank(said: Said) -> tuple[int, bool]:
     """What overrides the others comes first."""
     language = said.held.file.language
     # A configuration written in Python overrides the defaults of the program that runs it.
     first = Language.YAML if language is Language.CODE and said.alone else language
-    return _ORDER.index(first), not said.alone
+    return ORDER.index(first), not said.alone
 
 
-def _partner(job: Job, chosen: _Said, kind: _Kind) -> _Said | None:
+def _partner(job: Job, chosen: Said, kind: _Kind) -> Said | None:
     """The setting whose product with it stays the same, in the same file."""
     if kind.keeps is None:
         return None
     found = [
         one
-        for one in _said(job)
+        for one in said_in(job)
         if one.held.file.path == chosen.held.file.path and kind.keeps.fullmatch(_last(one.key))
     ]
     return found[0] if len(found) == 1 and found[0].value > 0 else None
-
-
-def _said(job: Job) -> Iterator[_Said]:
-    """All keys of the job's files that hold a whole number."""
-    for held in job.documents:
-        if held.tags and held.file.language is Language.JSON:
-            continue  # DeepSpeed's own file.
-        if held.file.language is Language.CODE:
-            yield from _in_code(held)
-        elif held.file.language in _ORDER:
-            for key, value in held.settings.items():
-                if value.isdecimal():
-                    yield _Said(held, key, int(value))
-
-
-def _in_code(held: Held) -> Iterator[_Said]:
-    """Constants of the module, defaults of arguments and of fields, entries of dictionaries."""
-    try:
-        tree = python_editor.parse(held.file.text)
-    except Refusal:
-        return
-    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)
-    alone = not any(isinstance(node, defined) for node in ast.walk(tree))
-    lines = held.file.text.split("\n")
-    for key, node in _values(tree):
-        if (number := _number(node)) is not None:
-            yield _Said(held, key, number, node, alone)
-            told = _TOLD.search(lines[node.end_lineno - 1]) if node.end_lineno else None
-            if told is not None and len(key) < _SHORT:
-                # A letter says nothing, and its author does.
-                yield _Said(held, re.sub("[ -]", "_", told[1].lower()), number, node, alone)
-
-
-def _values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """The same with their values, whatever these are."""
-    for statement in tree.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                yield name, value
-                yield from _entries(value, name)
-            case ast.ClassDef(body=body):
-                for inner in body:
-                    match inner:
-                        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                            yield name, value
-                        case _:
-                            pass
-            case _:
-                pass
-    for call in python_editor.calls(tree, {"add_argument"}):
-        default = python_editor.argument(call, "default")
-        names = [a.value for a in call.args if isinstance(a, ast.Constant)]
-        long = [str(name) for name in names if str(name).startswith("--")]
-        if default is not None and long:
-            yield plain(long[0]), default
-
-
-def _entries(node: ast.expr, *above: str) -> Iterator[tuple[str, ast.expr]]:
-    """The dotted keys of a dictionary, and of those in it."""
-    pairs: list[tuple[str, ast.expr]] = []
-    match node:
-        case ast.Call(func=ast.Name(id="dict"), keywords=keywords):
-            pairs = [(k.arg, k.value) for k in keywords if k.arg is not None]
-        case ast.Dict(keys=keys, values=values):
-            for key, value in zip(keys, values, strict=True):
-                if isinstance(key, ast.Constant):
-                    pairs.append((str(key.value), value))
-        case _:
-            pass
-    for name, value in pairs:
-        yield ".".join((*above, name)), value
-        yield from _entries(value, *above, name)
-
-
-def _number(node: ast.expr) -> int | None:
-    """A whole number, or a product of such: `5 * 8`."""
-    match node:
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return value
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            one, other = _number(left), _number(right)
-            return None if one is None or other is None else one * other
-        case _:
-            return None
-
-
-def _with(job: Job, said: _Said, raw: str, times: int | None = None) -> Job:
-    """The job with another value of a key, wherever it stands.
-
-    Args:
-        job: that says it.
-        said: the key.
-        raw: its new value.
-        times: so many times the old one, which a product in Python stays: `5 * 8 * 2`.
-    """
-    held = said.held
-    text, path = held.file.text, said.key.split(".")
-    match held.file.language:
-        case Language.YAML:
-            new = yaml_editor.set_key(text, _spelled(text, path), int(raw))
-        case Language.JSON:
-            new = json_editor.set_key(text, path, int(raw))
-        case Language.TOML:
-            new = toml_editor.set_key(text, path, int(raw))
-        case Language.CODE:
-            assert said.node is not None, "it is Python"
-            old = python_editor.source_of(text, said.node)
-            computed = times is not None and isinstance(said.node, ast.BinOp)
-            new = python_editor.replace(text, said.node, f"{old} * {times}" if computed else raw)
-        case _ if re.search(rf"--{said.key.replace('_', '[-_]')}\b", text):
-            new = shell_editor.set_flag(text, said.key, raw, "", newline=held.file.newline)
-        case _ if re.search(rf"(?<![\w.-]){re.escape(said.key)}=", text):
-            new = shell_editor.set_override(text, said.key, raw, "", newline=held.file.newline)
-        case _:
-            raise Refusal(f"the place of `{said.key}` is too complex to change safely")
-    return job.with_text(held, new)
-
-
-def _spelled(text: str, path: Sequence[str]) -> list[str]:
-    """A path as the file spells it; keys are compared with `-` as `_`.
-
-    Raises:
-        Refusal: it is not there: the key stands in a list, or in a text within.
-    """
-    node: yaml.Node | None = yaml_editor.parse(text)
-    found: list[str] = []
-    for name in path:
-        pairs = node.value if isinstance(node, yaml.MappingNode) else []
-        pair = next(((k, v) for k, v in pairs if plain(str(k.value)) == name), None)
-        if pair is None:
-            raise Refusal(f"the place of `{'.'.join(path)}` is too complex to change safely")
-        found.append(str(pair[0].value))
-        node = pair[1]
-    return found
 
 
 @cache
@@ -364,10 +237,11 @@ def _kinds() -> Mapping[str, _Kind]:
         remedy: _Kind(
             key=re.compile(row["key"]),
             never=re.compile(row["never"]),
-            times=row["times"],
-            least=row["least"],
+            times=row.get("times", 1),
+            least=row.get("least", 0),
             first=tuple(re.compile(first) for first in row.get("first", ())),
             keeps=re.compile(row["keeps"]) if "keeps" in row else None,
+            to=row.get("to"),
         )
         for remedy, row in load("unhang.settings", "data/own_keys.toml").items()
     }

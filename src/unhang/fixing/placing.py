@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from unhang import lazy_re as re
 from unhang.fixing.config_file import ConfigFile, Language
 from unhang.fixing.editors import json as json_editor
 from unhang.fixing.editors import manifest as manifest_editor
@@ -117,6 +118,8 @@ def _check_yaml(target: ConfigFile, fix: Fix, request: RequestedSetting) -> None
         )
     elif not keys & (_of(fix.framework).config_keys | {request.path[0]}):
         raise Refusal(f"it does not look like a configuration of {fix.framework}")
+    elif len(request.path) > 1 and request.path[0] in _of(fix.framework).config_keys - keys:
+        raise Refusal(f"it has no `{request.path[0]}`, as those of {fix.framework} have")
     elif len(request.path) > 1:
         _check_classes(target, request)
 
@@ -155,7 +158,9 @@ def _check_accelerate(
         raise Refusal(f"`{request.name}` belongs in {_home(fix, request)}")
     tree = yaml_editor.plain(yaml_editor.parse(target.text))
     inner = tree.get(section) if isinstance(tree, dict) else None
-    if not isinstance(inner, dict):
+    kind = tree.get("distributed_type") if isinstance(tree, dict) else None
+    sharded = kind[1] if isinstance(kind, tuple) else ""
+    if not isinstance(inner, dict) or not inner or section.partition("_")[0] not in sharded.lower():
         raise Refusal(f"it has no `{section}`: the job is not sharded in this way")
     if "deepspeed_config_file" in inner:
         name = inner["deepspeed_config_file"]
@@ -206,6 +211,10 @@ def _check_classes(target: ConfigFile, request: RequestedSetting) -> None:
         wanted = str(request.value).rpartition(".")[2]
         if node is not None and str(node.value).rpartition(".")[2] != wanted:
             raise Refusal(f"its class is {node.value}, and this fix is for {wanted}")
+    of_class = {"class_path", "init_args"} & set(request.path)
+    cli = re.search(r"^\s*(?:class_path|seed_everything):", target.text, re.MULTILINE)
+    if of_class and cli is None:
+        raise Refusal("nothing shows that a command line of Lightning reads it: no `class_path`")
 
 
 def flag_style(fix: Fix, request: RequestedSetting) -> Spelling | None:

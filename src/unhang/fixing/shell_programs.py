@@ -48,9 +48,13 @@ def launch(text: str, commands: Sequence[Command], framework: str) -> Command:
     found = next((group for group in groups if group), [])
     if len(found) > 1:
         # What merges or evaluates afterwards is a plain program.
-        found = [c for c in found if _by_launcher(text, c)] or found
-    made = next(filter(None, map(_made, commands)), None)
+        found = [c for c in found if by_launcher(text, c)] or found
+    made = next(filter(None, map(made_of, commands)), None)
     if made is not None and not groups[0]:
+        within = _in_quotes(text, made) or _within(text, commands, made)
+        if within is not None:
+            _refuse_other_framework(text, within, framework)
+            return within
         shown = made.text if len(made.text) < _LONGEST_SHOWN else f"{made.text[:_LONGEST_SHOWN]}…"
         raise Refusal(
             f"line {line_at(text, made.start)} runs a command that is put together as text"
@@ -62,20 +66,24 @@ def launch(text: str, commands: Sequence[Command], framework: str) -> Command:
             raise Refusal("no command in it starts a training")
         raise Refusal(f"{len(found)} commands start programs (lines {lines}): it is unknown which")
     _refuse_other_framework(text, found[0], framework)
-    if any(" " in w.text and w.text[0] in "\"'" and _starts(w.bare) for w in found[0].words):
-        line = line_at(text, found[0].start)
-        raise Refusal(f"line {line} starts the training within quotes")
+    quoted = [w for w in found[0].words if " " in w.text and w.text[0] in "\"'" and _starts(w.bare)]
+    if quoted:
+        inner = _in_quotes(text, quoted[0])
+        if inner is None:
+            line = line_at(text, found[0].start)
+            raise Refusal(f"line {line} starts the training within quotes")
+        return inner
     return found[0]
 
 
-def _by_launcher(text: str, command: Command) -> bool:
+def by_launcher(text: str, command: Command) -> bool:
     """Whether it starts a process for each GPU."""
     document = SettingsDocument(name="")
     note_programs(document, text[command.start : command.end])
     return document.torchrun or not launchers().isdisjoint(document.programs)
 
 
-def _made(command: Command) -> ShellWord | None:
+def made_of(command: Command) -> ShellWord | None:
     """The text that a command runs as another command, where variables are in it."""
     words = command.words
     if words[0].bare == "eval" and len(words) > 1:
@@ -84,6 +92,36 @@ def _made(command: Command) -> ShellWord | None:
         if before.bare in _SHELLS and option.bare in ("-c", "-lc") and "$" in text.text:
             return text
     return None
+
+
+def _within(text: str, commands: Sequence[Command], made: ShellWord) -> Command | None:
+    """The command in the one variable of such a text that names a program; else None."""
+    named = set(re.findall(r"\$\{?(\w+)", made.text))
+    found = []
+    for word in (word for command in commands for word in command.words):
+        name, sign, value = word.text.partition("=")
+        if sign and name in named and value[:1] + value[-1:] == '""' and ".py" in value:
+            found.append(_in_quotes(text, ShellWord(word.end - len(value), word.end, value)))
+    return found[0] if len(found) == 1 else None
+
+
+def _in_quotes(text: str, quoted: ShellWord) -> Command | None:
+    """The one command in a quoted text that names a program to train with; else None."""
+    if quoted.text[:1] not in ("'", '"') or quoted.text[:1] != quoted.text[-1:]:
+        return None
+    at = quoted.start + 1
+    try:
+        inner = read_commands(text[at : quoted.end - 1])
+    except Refusal:
+        return None
+    moved = [Command([ShellWord(w.start + at, w.end + at, w.text) for w in c.words]) for c in inner]
+    found = [
+        c
+        for c in moved
+        if not _ASIDE & {c.words[0].bare}
+        and any(w.text.endswith(".py") or w.text == "-m" for w in c.words)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def check_program(text: str, framework: str) -> None:

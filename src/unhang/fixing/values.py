@@ -14,7 +14,11 @@ from typing import Any
 from unhang import lazy_re as re
 from unhang.fixing.job import Job, plain
 from unhang.fixing.refusal import Refusal
-from unhang.fixing.requested_settings import RequestedSetting, Spelling
+from unhang.fixing.requested_settings import (
+    RequestedSetting,
+    Spelling,
+    read_requested_settings,
+)
 from unhang.model.diagnosis import Fix
 from unhang.model.provenance import Message
 from unhang.remedies.cures import PatchLanguage
@@ -25,6 +29,9 @@ from unhang.settings.frameworks import RecipeRow
 from unhang.settings.knobs import NoChange
 
 _RESUME = r"(?:\w*[._])?(?:resume\w*|load_checkpoint\w*)"
+_ALWAYS_SECOND = frozenset({"eval_rarely", "async_save", "faster_data", "prepare_data"})
+_SLOW = frozenset({"sharded_save", "eval_smaller"})
+_SECOND = frozenset({"zero3", "fsdp", "batch"})
 _NOTHING = r"(?:null|~|none|false|no|disable)"
 _RESUMES = re.compile(rf"(?:.*\.)?{_RESUME}")
 _MINUTES = re.compile(r"^export DEEPSPEED_TIMEOUT=(\d{1,6})\b", re.MULTILINE)
@@ -59,6 +66,38 @@ def computed(
     return tuple(_wish(key, value, by_key, requests[0], job) for key, value in values.items())
 
 
+def second_best(fix: Fix) -> bool:
+    """Whether a longer limit is tried before a fix.
+
+    It changes in what form a model is saved, takes more memory, or may not make what is slow short
+    enough.
+    """
+    if fix.remedy in _ALWAYS_SECOND:
+        return True
+    try:
+        recipe = _recipe(fix, read_requested_settings(fix)) if fix.remedy in _SLOW else None
+    except Refusal:
+        return False
+    return recipe is not None and recipe.risk in _SECOND
+
+
+def refuse_rarer(fix: Fix, requests: Sequence[RequestedSetting]) -> None:
+    """Refuse evaluations that are as long as before, where the length of one was too much."""
+    recipe = _recipe(fix, requests) if fix.remedy == "eval_rarely" else None
+    ends = (change.to for change in recipe.changes) if recipe is not None else ()
+    if recipe is not None and not any(to in (0, "no") and to is not False for to in ends):
+        raise Refusal("one evaluation takes longer than the limit, however rare it is")
+
+
+def refuse_unsharded(fix: Fix, requests: Sequence[RequestedSetting], job: Job) -> None:
+    """Refuse a variable that only a way of sharding reads of which no file speaks."""
+    recipe = _recipe(fix, requests)
+    if recipe is None or recipe.strategy is None or recipe.form != PatchLanguage.ENV.value:
+        return
+    if not job.names(recipe.strategy):
+        raise Refusal(f"no file says that the job is sharded by {recipe.strategy.upper()}")
+
+
 def refuse_unresumed(fix: Fix, job: Job) -> None:
     """Refuse more checkpoints where the files say that nothing resumes from one.
 
@@ -82,7 +121,7 @@ def for_trainer(fix: Fix, job: Job) -> Fix:
     DeepSpeed's own flag has no value.
     """
     minutes = _MINUTES.search(fix.patch)
-    if minutes is None or not (job.value(fix.framework) or "").endswith(".json"):
+    if minutes is None or job.value(fix.framework) in (None, "", "true", "set"):
         return fix
     key = "ddp_timeout"
     # The innermost of those that know it: the others take it over.

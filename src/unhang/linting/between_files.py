@@ -50,7 +50,8 @@ def between_files(documents: Sequence[SettingsDocument]) -> Iterator[LintFinding
             yield from _must_agree(zero, trainer, started | trainer.programs)
         yield from _variables(one, other)
         for config, launch in ((one, other), (other, one)):
-            yield from _whole_launch(config, launch)
+            divided = list(_whole_launch(config, launch))
+            yield from divided or _flag_over_file(config, launch)
             if any(tag.endswith("-json") for tag in config.programs) and not launch.dotted:
                 yield from world_product(config, _ranks(launch))
 
@@ -211,6 +212,22 @@ def _whole_launch(config: SettingsDocument, launch: SettingsDocument) -> Iterato
             each=one // count,
             file=_file(config).name,
         )
+
+
+def _flag_over_file(config: SettingsDocument, launch: SettingsDocument) -> Iterator[LintFinding]:
+    """A launcher's own file that says otherwise than its command line."""
+    ours, theirs = _plain_settings(launch), _plain_settings(config)
+    if "accelerate-yaml" not in config.programs or "accelerate-yaml" in launch.programs:
+        return
+    for name in ("num_processes", "mixed_precision"):
+        flag, told = ours.get(name), theirs.get(name)
+        if flag is None or told is None or None in (flag.value, told.value):
+            continue
+        plain = "$" not in str(flag.value) and flag.name.startswith("--")
+        if plain and not same(flag.value, str(told.value)):
+            yield finding(
+                flag, "flag_over_file", Severity.INFO, other=told.value, file=_file(config).name
+            )
 
 
 def _must_agree(

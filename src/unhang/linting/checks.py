@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from unhang.linting.between_files import between_files
 from unhang.linting.conditions import conditions, finding
 from unhang.linting.document import SettingKind, SettingsDocument, Written
+from unhang.linting.mistakes import mistakes
 from unhang.linting.scripts import scripts
 from unhang.linting.slurm import slurm
 from unhang.model.lint import LintFinding, SettingPlace, Severity
@@ -71,7 +72,7 @@ def check(documents: Iterable[SettingsDocument], releases: Releases) -> tuple[Li
         beside = conditions(document, *_framework(document, releases))
         findings += [*each, *_together(document, releases)]
         findings += slurm(document.name, document.script)
-        findings += scripts(document)
+        findings += [*scripts(document), *mistakes(document)]
         findings += [
             f
             for f in beside

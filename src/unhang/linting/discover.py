@@ -123,7 +123,7 @@ def _read(path: Path, *, named: bool) -> list[SettingsDocument]:
 
 def read_text(path: Path, text: str) -> list[SettingsDocument]:
     """A text as the file of that path would be read."""
-    document = SettingsDocument(name=str(path))
+    document = SettingsDocument(name=str(path), text=text)
     # A named file of an unknown kind is read like a script: assignments look the same everywhere.
     reader = _reader(path.name) or read_shell
     within: list[SettingsDocument] = []

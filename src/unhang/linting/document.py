@@ -49,6 +49,7 @@ class SettingsDocument:
         dotted: of a JSON, the plain values by their dotted keys.
         error: why it does not parse, where it does not.
         script: the text of a batch script.
+        text: the whole file, as it stands.
         repeated: of a YAML, the keys that stand twice in one mapping.
     """
 
@@ -65,6 +66,7 @@ class SettingsDocument:
     dotted: dict[str, str] = field(default_factory=dict)
     error: str | None = None
     script: str = ""
+    text: str = ""
     repeated: list[RepeatedKey] = field(default_factory=list)
 
     def add(

@@ -17,6 +17,8 @@ from unhang.model.events import (
     PythonException,
     SettingSeen,
     StackSeen,
+    StopKind,
+    StopSeen,
     StoreFault,
 )
 from unhang.model.ids import Ranks
@@ -110,14 +112,15 @@ class RemedyContext:
 
 def build_case(incident: Incident, diagnosis: Diagnosis) -> RemedyContext | None:
     """Gather the facts; None where there is nothing to remedy: neither a cause, nor a rank."""
-    if diagnosis.cause is None and diagnosis.outcome is not Outcome.LOCATED:
+    cause = diagnosis.cause or _stopped(incident, diagnosis)
+    if cause is None and diagnosis.outcome is not Outcome.LOCATED:
         return None
     name, version = find_framework_used(incident, diagnosis)
     beside = frozenset(e.name for e in incident.all(FrameworkSeen))
     call = diagnosis.call or next(iter(incident.calls), None)
     stores = incident.all(StoreFault)
     return RemedyContext(
-        cause=diagnosis.cause,
+        cause=cause,
         framework=name,
         version=version,
         torch=_version(incident, "torch"),
@@ -125,13 +128,23 @@ def build_case(incident: Incident, diagnosis: Diagnosis) -> RemedyContext | None
         beside=beside | {name} if name else beside,
         strategy=_strategy(incident, beside),
         phase=diagnosis.phase or _phase_of_memory(incident, diagnosis),
-        group=_group(call, stores, diagnosis.cause),
+        group=_group(call, stores, cause),
         expired_s=_expired_s(call, stores, incident.all(GlooFault)),
-        work=estimate(incident, diagnosis.cause, diagnosis.phase),
+        work=estimate(incident, cause, diagnosis.phase),
         culprits=diagnosis.culprits,
         hosts=diagnosis.culprit_hosts,
         incident=incident,
     )
+
+
+def _stopped(incident: Incident, diagnosis: Diagnosis) -> Cause | None:
+    """A time limit that ran out is a fact, even where nobody knows what the job did until then.
+
+    Nothing else may be suspected: a job that hangs runs into its limit, too.
+    """
+    suspected = {candidate.cause for candidate in diagnosis.candidates}
+    limits = any(stop.kind is StopKind.TIME_LIMIT for stop in incident.all(StopSeen))
+    return Cause.EXTERNAL_STOP if limits and suspected == {Cause.EXTERNAL_STOP} else None
 
 
 def _phase_of_memory(incident: Incident, diagnosis: Diagnosis) -> Phase | None:

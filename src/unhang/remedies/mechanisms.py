@@ -178,6 +178,9 @@ def _rendezvous(case: RemedyContext, cures: tuple[Cure, ...]) -> tuple[Cure, ...
     if any((fault.host or "").startswith("127.0.1.") for fault in faults):
         # How Debian's /etc/hosts gives a host its own name: no other host means this one by it.
         return cures
+    if problems & _UNREACHED == {StoreProblem.PORT_IN_USE}:
+        # A port that another program holds is not free later, nor is it on another address.
+        cures = (Cure.FREE_PORT,)
     if local and StoreProblem.RENDEZVOUS_UNREACHABLE in problems and problems & _ANSWERED:
         # What answers on this very host is no store, however long anybody waits.
         return tuple(c for c in cures if c is not Cure.LONGER_RENDEZVOUS)

@@ -16,6 +16,8 @@ def test_programs_say_when_and_who_and_how_bad() -> None:
 [rank3]: anything at all
 gpu07:4711:4790 [2] NCCL INFO comm 0x1
 srun: error: gpu07: task 3: Killed
+worker-0: [2026-05-01 10:00:00,001] [INFO] [launch.py:145:main] starts
+worker-1: {'loss': 1.2, 'epoch': 0.5}
 Building the tree of the shop
 """
     assert strange(text) == ["Building the tree of the shop"]

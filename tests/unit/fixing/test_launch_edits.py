@@ -279,6 +279,67 @@ def test_the_port_that_was_taken_is_changed(tmp_path: Path, before: str, after: 
     assert done == f"{head}{after.format(own='$((20000 + SLURM_JOB_ID % 20000))')}\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("a.sh", "deepspeed --master_port=29500 t.py", "deepspeed --master_port=29511 t.py"),
+        ("a.sh", "# PORT=29500\ndeepspeed t.py --x 1", "deepspeed --master_port 29511 t.py"),
+        (
+            "a.sh",
+            "torchrun --rdzv_backend=c10d --rdzv_endpoint=$H --master_port=9 t.py",
+            "--rdzv_endpoint=$H:9 --master_port=9",
+        ),
+        ("a.sh", "accelerate launch --x c.yaml t.py", "launch --main_process_port 29511 --x"),
+        ("a.sh", "N=2\ntorchrun --nproc_per_node $N t.py", "torchrun --standalone --nproc_per"),
+        ("a.yaml", "num_processes: 2\nmain_process_port: 29500\n", "main_process_port: 29511"),
+        ("a.py", "os.environ['MASTER_PORT'] = '29500'\n", "os.environ['MASTER_PORT'] = '29511'"),
+        ("a.py", "os.environ.setdefault('MASTER_PORT', '29500')\n", "'MASTER_PORT', '29511'"),
+    ],
+)
+def test_a_job_of_one_host_takes_another_port(
+    tmp_path: Path, name: str, before: str, after: str
+) -> None:
+    assert after in fixed(tmp_path, name, f"{before}\n", "free_port", "# Port 29500 was taken.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torchrun $ARGS t.py\n",
+        "torchrun --nnodes 2 t.py\n",
+        "#SBATCH -N 2\nsrun torchrun t.py\n",
+        "torchrun --rdzv_backend c10d t.py\n",
+        "deepspeed --hostfile h t.py\n",
+    ],
+)
+def test_a_job_of_several_hosts_is_given_no_port_of_one(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="by hand"):
+        fixed(tmp_path, "a.sh", text, "free_port", "# Port 29500 was taken.")
+
+
+ASTRAY = "# NCCL meets at docker0, which reaches no other host.\nexport NCCL_SOCKET_IFNAME=x"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        ("a.sh", "torchrun a.py\n", "export NCCL_SOCKET_IFNAME=^docker0,lo\ntorchrun a.py\n"),
+        ("a.sh", "O='NCCL_DEBUG=INFO NCCL_X=0'\neval $O deepspeed a.py\n",
+         "NCCL_X=0 NCCL_SOCKET_IFNAME=^docker0,lo'\n"),
+        ("a.yaml", POD, '                  value: "^docker0,lo"\n'),
+    ],
+)  # fmt: skip
+def test_what_names_no_interface_leaves_out_those_that_lead_nowhere(
+    tmp_path: Path, name: str, text: str, after: str
+) -> None:
+    assert after in fixed(tmp_path, name, text, "interface", ASTRAY)
+
+
+def test_a_configuration_exports_no_interface(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="by hand"):
+        fixed(tmp_path, "a.yaml", "model: m\nbatch_size: 2\n", "interface", ASTRAY)
+
+
 def test_a_default_that_the_caller_overrides_is_no_port(tmp_path: Path) -> None:
     text = "#!/bin/bash\n#SBATCH -N 2\nPORT=${PORT:-29511}\n"
     with pytest.raises(UsageError, match="by hand"):

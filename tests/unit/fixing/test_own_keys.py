@@ -166,12 +166,110 @@ def test_another_key_of_the_same_cure_is_changed_where_it_stands(tmp_path: Path)
 
 def test_a_key_of_the_trainer_is_not_the_job_s_own(tmp_path: Path) -> None:
     asked = fix("deepspeed", "json", '{"train_micro_batch_size_per_gpu": 4}', "smaller_batch")
-    (path,) = write(tmp_path, a__sh="accelerate launch a.py --per_device_train_batch_size 4\n")
+    run = "accelerate launch a.py --per_device_train_batch_size 4"
+    (path,) = write(tmp_path, a__sh=f"{run} --deepspeed z.json\n")
     with pytest.raises(UsageError, match="DeepSpeed's JSON"):
         unhang.fix(path, verdict(asked))
+    (path,) = write(tmp_path, a__sh=f"{run}\n")  # No file says the same once more.
+    assert changed([path], asked)["a.sh"].endswith("--per_device_train_batch_size 2\n")
     (path,) = write(tmp_path, b__yaml="data:\n  num_workers: 2\n")
     with pytest.raises(UsageError, match="is already 2"):
         unhang.fix(path, verdict(LOADERS))
+
+
+LONGER = fix("torch", "python", "dist.init_process_group('nccl', timeout=timedelta(seconds=7200))",
+             "")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        (
+            "a.sh",
+            "torchrun t.py --nccl_timeout 1800 --init_timeout 60\n",
+            "--nccl_timeout 7200 --i",
+        ),
+        ("a.yaml", "trainer:\n  timeout: 1800\nhttp_timeout: 99\n", "timeout: 7200\nhttp"),
+        ("a.toml", "[dist]\ntimeout_minutes = 10\n", "timeout_minutes = 120"),
+        ("a.py", "ddp_timeout_in_seconds = 600\n", "ddp_timeout_in_seconds = 7200"),
+    ],
+)
+def test_a_limit_of_its_own_is_lengthened_in_its_unit(
+    tmp_path: Path, name: str, text: str, after: str
+) -> None:
+    (path,) = write(tmp_path, **{name.replace(".", "__"): text})
+    assert after in changed([path], LONGER)[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("dist_timeout: 30\n", "nothing tells its unit"),
+        ("dist_timeout: 9000\n", "another limit ran out"),
+        ("rdzv_timeout: 600\nnccl_http_timeout: 600\n", "Python code"),
+    ],
+)
+def test_a_limit_of_another_kind_is_left(tmp_path: Path, text: str, why: str) -> None:
+    (path,) = write(tmp_path, a__yaml=text)
+    with pytest.raises(UsageError, match=why):
+        changed([path], LONGER)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        ("a.py", "def get_config():\n  c = D()\n  c.data.batch_size = 8\n  return c\n",
+         "c.data.batch_size = 4"),
+        ("a.py", "config = ConfigDict(batch_size=8, seed=1)\n", "batch_size=4"),
+        ("a.py", "class A:\n    batch_size: int = field(default=8)\n", "field(default=4)"),
+        ("a.py", "def main(lr: float, batch_size: int = 8):\n    pass\n", "int = 4"),
+        ("a.py", "flags.DEFINE_integer('batch_size', 8, 'n')\n", "'batch_size', 4"),
+        ("a.yaml", "global_train_batch_size: 64\ndevice_train_microbatch_size: 8\n", "size: 4"),
+        ("a.sh", 'A="--x 1 \\\n"\nB="\n++t.batch_size_training=4 \\\n"\ntorchrun a.py $A $B\n',
+         "training=2"),
+    ],
+)  # fmt: skip
+def test_a_batch_is_found_however_it_is_said(
+    tmp_path: Path, name: str, text: str, after: str
+) -> None:
+    (path,) = write(tmp_path, **{name.replace(".", "__"): text})
+    assert after in changed([path])[name]
+
+
+def test_what_is_worked_out_from_the_batch_is_left(tmp_path: Path) -> None:
+    text = (
+        "PER_GPU=4\nACC=$((64 / PER_GPU))\ntorchrun a.py --batch_size $PER_GPU --accum_steps $ACC\n"
+    )
+    (path,) = write(tmp_path, a__sh=text)
+    assert changed([path])["a.sh"] == text.replace("=4", "=2")
+
+
+def test_no_loader_is_added_to_have_fewer(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, a__yaml="data:\n  num_workers: 0\n")
+    with pytest.raises(UsageError, match="is already 0"):
+        unhang.fix(path, verdict(LOADERS))
+
+
+def test_a_longer_limit_comes_before_another_form_of_the_model(tmp_path: Path) -> None:
+    gather = '{"zero_optimization": {"stage3_gather_16bit_weights_on_model_save": false}}'
+    fixes = (
+        fix("transformers", "json", gather, "sharded_save"),
+        fix("transformers", "yaml", "ddp_timeout: 7200", ""),
+    )
+    zero = '{"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": true}}'
+    paths = write(tmp_path, a__yaml="output_dir: o\n", z__json=zero)
+    done = unhang.fix(paths, Diagnosis(outcome=Outcome.CAUSE, summary=NOTHING, fixes=fixes))
+    assert [number for number, _ in done.written] == [2]
+
+
+def test_a_way_of_sharding_that_no_file_speaks_of_gets_no_variable(tmp_path: Path) -> None:
+    patch = "export FSDP_STATE_DICT_TYPE=SHARDED_STATE_DICT"
+    asked = fix("transformers", "env", patch, "sharded_save")
+    (path,) = write(tmp_path, a__sh="deepspeed a.py --output_dir o\n")
+    with pytest.raises(UsageError, match="sharded by FSDP"):
+        unhang.fix(path, verdict(asked))
+    (path,) = write(tmp_path, b__sh="torchrun a.py --output_dir o --fsdp full_shard\n")
+    assert patch in changed([path], asked)["b.sh"]
 
 
 def test_a_fork_keeps_the_ends_of_keys(tmp_path: Path) -> None:
@@ -208,3 +306,73 @@ def test_what_a_constant_is_stands_behind_it(
         return
     with pytest.raises(UsageError, match="cannot take any fix"):
         changed(paths)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        ("a.yaml", "model:\n  gradient_checkpointing: false\n", "gradient_checkpointing: true"),
+        ("a.sh", "torchrun a.py --grad_checkpointing False --x 1\n", "--grad_checkpointing True"),
+        ("a.py", "use_checkpoint = False\n", "use_checkpoint = True"),
+        ("a.json", '{"activation_checkpointing": false}', '"activation_checkpointing": true'),
+    ],
+)
+def test_a_switch_of_its_own_is_turned(tmp_path: Path, name: str, text: str, after: str) -> None:
+    (path,) = write(tmp_path, **{name.replace(".", "__"): text})
+    asked = fix("torch", "python", "checkpoint(model)", "recompute")
+    assert after in changed([path], asked)[name]
+
+
+def test_a_switch_that_is_on_is_left(tmp_path: Path) -> None:
+    (path,) = write(tmp_path, a__yaml="gradient_checkpointing: true\n")
+    with pytest.raises(UsageError, match="is already true"):
+        changed([path], fix("torch", "python", "checkpoint(model)", "recompute"))
+
+
+def test_the_batch_of_the_loader_that_trains_is_smaller(tmp_path: Path) -> None:
+    text = (
+        "def f():\n    train_loader = DataLoader(a, batch_size=8)\n"
+        "    val_loader = DataLoader(b, batch_size=16)\n    return train_loader, val_loader\n"
+    )
+    (path,) = write(tmp_path, a__py=text)
+    assert changed([path])["a.py"] == text.replace("size=8", "size=4")
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "why"),
+    [
+        ("output_dir: o\neval_strategy: steps\neval_steps: 50\n",
+         fix("trl", "yaml", "eval_strategy: steps\neval_steps: 2000", "eval_rarely"),
+         "however rare"),
+        ("compute_environment: LOCAL\ndistributed_type: DEEPSPEED\nfsdp_config: {}\n",
+         fix("accelerate", "yaml", "fsdp_config:\n  fsdp_activation_checkpointing: true",
+             "recompute"), "not sharded in this way"),
+        ("trainer:\n  max_steps: 3\nmodel:\n  x: 1\n",
+         fix("lightning", "yaml", "trainer:\n  strategy:\n    class_path: a.DDPStrategy\n"
+             "    init_args:\n      timeout: '2:00:00'", ""), "command line of Lightning"),
+    ],
+)  # fmt: skip
+def test_what_changes_nothing_there_is_refused(
+    tmp_path: Path, text: str, asked: Fix, why: str
+) -> None:
+    (path,) = write(tmp_path, a__yaml=text)
+    with pytest.raises(UsageError, match=why):
+        unhang.fix(path, verdict(asked))
+
+
+def test_the_batch_of_a_step_is_not_that_of_all_ranks(tmp_path: Path) -> None:
+    text = "deepspeed a.py --train_batch_size 64 --micro_train_batch_size 4\n"
+    (path,) = write(tmp_path, a__sh=text)
+    assert changed([path])["a.sh"] == text.replace("size 4", "size 2")
+
+
+@pytest.mark.parametrize(
+    ("flag", "after"),
+    [("--deepspeed $DS", "--ddp_timeout 3600"), ("--deepspeed", "DEEPSPEED_TIMEOUT=60\n")],
+)
+def test_who_sets_the_limit_is_told_by_the_flag_of_deepspeed(
+    tmp_path: Path, flag: str, after: str
+) -> None:
+    asked = fix("deepspeed", "env", "export DEEPSPEED_TIMEOUT=60  # minutes", "")
+    (path,) = write(tmp_path, a__sh=f"deepspeed a.py --output_dir o {flag} --x 1\n")
+    assert after in changed([path], asked)["a.sh"]

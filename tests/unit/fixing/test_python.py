@@ -25,6 +25,8 @@ def changed(text: str, call: str, *path: str, to: str) -> str:
     [
         ("f(1)", "f(1, timeout=2)"),
         ("f()", "f(timeout=2)"),
+        ('o = {"a": 1}\nf(b=3, **o)', 'o = {"a": 1, "timeout": 2}\nf(b=3, **o)'),
+        ("o = dict(timeout=9)\nf(**o)", "o = dict(timeout=2)\nf(**o)"),
         ("f(a=1, timeout=9)", "f(a=1, timeout=2)"),
         ("f(\n    a=1,\n    b=2,\n)", "f(\n    a=1,\n    b=2,\n    timeout=2,\n)"),
         ("f(\r\n    a=1\r\n)", "f(\r\n    a=1,\r\n    timeout=2,\r\n)"),

@@ -177,7 +177,7 @@ TITAN = "[comm]\ninit_timeout_seconds = 300\n"
         ),
         (
             "ds.sh",
-            "deepspeed train.py\n",
+            "deepspeed --hostfile hosts train.py\n",
             fix(
                 "deepspeed",
                 "env",
@@ -186,7 +186,18 @@ TITAN = "[comm]\ninit_timeout_seconds = 300\n"
             ),
             "export DEEPSPEED_TIMEOUT=60\n"
             'echo "DEEPSPEED_TIMEOUT=60" >> ~/.deepspeed_env  # several nodes\n'
-            "deepspeed train.py\n",
+            "deepspeed --hostfile hosts train.py\n",
+        ),
+        (
+            "ds.sh",
+            "deepspeed --num_gpus 8 train.py\n",
+            fix(
+                "deepspeed",
+                "env",
+                "export DEEPSPEED_TIMEOUT=60\n"
+                'echo "DEEPSPEED_TIMEOUT=60" >> ~/.deepspeed_env  # several nodes',
+            ),
+            "export DEEPSPEED_TIMEOUT=60\ndeepspeed --num_gpus 8 train.py\n",
         ),
     ],
 )

@@ -154,15 +154,40 @@ def test_a_script_that_ends_within_a_command_takes_one_more_line() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("srun bash -c 'cd x; torchrun a.py --x 1' &\n", "a.py --x 1 --ddp_timeout 7200'"),
+        ('srun bash -c "pip install y && torchrun \\\n  a.py --x $1"\n',
+         '--x $1 \\\n  --ddp_timeout 7200"'),
+        ('cmd="torchrun a.py $args"\neval $cmd &> log\n', 'a.py $args --ddp_timeout 7200"'),
+        (
+            'L="torchrun --nnodes 1"\nC="a.py --x $1"\nbash -c "$L $C" &\n',
+            'C="a.py --x $1 --ddp_timeout 7200"',
+        ),
+        ("torchrun a.py --ddp_timeout 1\ntorchrun eval_a.py --ddp_timeout 2\n", "7200\ntorch"),
+        ("DDP_TIMEOUT=9\necho x > $DDP_TIMEOUT.log\ntorchrun a.py --ddp_timeout $DDP_TIMEOUT\n",
+         "DDP_TIMEOUT=7200\n"),
+    ],
+)  # fmt: skip
+def test_a_flag_goes_where_its_command_is_written(text: str, after: str) -> None:
+    assert after in set_flag(text, "ddp_timeout", "7200", "trl")
+
+
+def test_an_override_is_changed_within_a_list() -> None:
+    text = 'A="\nx.y=1 \\\n++t.batch=4 \\\n"\ntorchrun a.py $A\n'
+    assert set_override(text, "t.batch", "2", "torch") == text.replace("batch=4", "batch=2")
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("torchrun a.py --ddp_timeout 1\ntorchrun b.py --ddp_timeout 2\n", "2 times"),
-        ('cmd="torchrun a.py $args"\neval $cmd\n', "line 2 runs a command .* as text"),
+        ("eval $(make_command $args)\n", "line 1 runs a command .* as text"),
         ("torchrun a.py\ntorchrun b.py\n", "2 commands"),
         ("echo hello\n", "no command"),
         ("torchrun a.py --ddp_timeout $T\n", "computes"),
         ("torchrun a.py --ddp_timeout=${T:-1}\n", "computes"),
-        ("srun bash -c 'torchrun a.py --x 1'\n", "within quotes"),
+        ("srun bash -c 'torchrun a.py --x 1; torchrun b.py'\n", "within quotes"),
         ('docker run x bash -c "python a.py --y 1"\n', "no command"),
         ("torchrun 'a.py\n", "never closed"),
         ('torchrun "a.py $(x\n', "never closed"),

@@ -228,7 +228,7 @@ def test_processes_against_visible_gpus(
 
 
 def test_processes_against_the_gpus_of_a_batch_job(tmp_path: Path) -> None:
-    text = "#SBATCH --gres=gpu:{gpus}\nsrun torchrun --nproc_per_node 4 t.py\n"
+    text = "#SBATCH --gres=gpu:{gpus}\n#SBATCH --mem=0\nsrun torchrun --nproc_per_node 4 t.py\n"
     assert found(tmp_path, job__sh=text.format(gpus=2)) == [
         ("--nproc_per_node", "advice.processes_many")
     ]

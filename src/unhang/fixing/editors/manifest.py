@@ -61,6 +61,11 @@ def set_variable(
     return changed
 
 
+def lists_variables(text: str) -> bool:
+    """Whether any container of the manifest has a list of variables."""
+    return any(True for root in compose(text) for _ in _holders(root, None))
+
+
 def set_flag(
     text: str,
     name: str,

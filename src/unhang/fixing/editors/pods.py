@@ -1,14 +1,17 @@
-"""Changes shared and host memory in Kubernetes manifests: in every pod, and nothing else."""
+"""Changes memory and variables in Kubernetes manifests: in every pod, and nothing else."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 import yaml
 
+from unhang.fixing.editors import manifest as manifest_editor
 from unhang.fixing.editors.manifest import leaves
 from unhang.fixing.editors.yaml import compose, end_of, line_end
+from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 
 _SHM = "/dev/shm"  # noqa: S108  the place itself, nothing is written there
@@ -46,6 +49,21 @@ def share_memory(text: str, size: str, wanted: int, size_of: Size) -> str | None
         volume = [f"name: {_NAME}", "emptyDir:", "  medium: Memory", f"  sizeLimit: {size}"]
         changes.append(_item(text, pod, "volumes", volume, newline))
     return _proved(text, changes)
+
+
+def set_variable(
+    text: str, name: str, raw: str, *, newline: str = "\n", guard: Guard = accept
+) -> str:
+    """Return the manifest with the variable, in a list of its own where no container has one.
+
+    Raises:
+        Refusal: as the editor of manifests does; or it is unknown which container trains.
+    """
+    pods = list(_pods(text))
+    if not pods or manifest_editor.lists_variables(text):
+        return manifest_editor.set_variable(text, name, raw, newline=newline, guard=guard)
+    entry = [f"name: {name}", f"value: {json.dumps(raw)}"]
+    return _proved(text, [_item(text, _trainer(pod), "env", entry, newline) for pod in pods])
 
 
 def more_memory(text: str, size_of: Size) -> str | None:

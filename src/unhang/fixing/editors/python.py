@@ -70,6 +70,15 @@ def assigned(tree: ast.Module, name: str) -> ast.expr | None:
     return found[0] if len(found) == 1 else None
 
 
+def spread(tree: ast.Module, call: ast.expr) -> ast.expr | None:
+    """The one dictionary of the module that a call takes over (`f(**options)`); else None."""
+    keywords = call.keywords if isinstance(call, ast.Call) else []
+    names = [k.value for k in keywords if k.arg is None]
+    found = assigned(tree, names[0].id) if [type(n) for n in names] == [ast.Name] else None  # type: ignore[attr-defined]
+    plain = isinstance(found, ast.Dict) or (isinstance(found, ast.Call) and called(found) == "dict")
+    return found if plain else None
+
+
 def set_argument(
     text: str,
     holder: ast.expr,
@@ -96,6 +105,8 @@ def set_argument(
         return set_argument(text, _container(present, name), deeper, source, guard=guard)
     for key in reversed(deeper):
         source = f"{{{key!r}: {source}}}"
+    if present is None and (taken := spread(parse(text), holder)) is not None:
+        return set_argument(text, taken, path, source, guard=guard)
     if present is None:
         return _insert(text, holder, name, source)
     old = ast.get_source_segment(text, present) or ""
@@ -232,7 +243,8 @@ def _plain(node: ast.expr, source: str) -> bool:
 def _insert(text: str, holder: ast.expr, name: str, source: str) -> str:
     """Add a keyword as the last one, laid out as the others are."""
     if isinstance(holder, ast.Dict):
-        entry = f"{name!r}: {source}"
+        before = source_of(text, holder.keys[-1]) if holder.keys and holder.keys[-1] else ""
+        entry = f'"{name}": {source}' if before.startswith('"') else f"{name!r}: {source}"
         last: ast.AST | None = holder.values[-1] if holder.values else None
         if any(key is None for key in holder.keys):
             raise Refusal(f"line {holder.lineno} takes over another dictionary")

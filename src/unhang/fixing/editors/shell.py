@@ -15,9 +15,11 @@ from unhang import lazy_re as re
 from unhang.fixing.limits import Guard, accept
 from unhang.fixing.refusal import Refusal
 from unhang.fixing.shell_programs import (
+    by_launcher,
     launch,
     launchers,
     line_at,
+    made_of,
     programs_of,
     refuse_own_overrides,
     refuse_own_program,
@@ -29,6 +31,11 @@ from unhang.linting.document import SettingsDocument
 from unhang.linting.readers.shell import read_shell
 
 _OVERRIDES = re.compile(r"\+{0,2}[a-z][\w.]*=")
+_ASIDE = re.compile(
+    r"eval|test|infer|decod|recogn|generat|predict|prepar|preproc|convert|merge|average"
+)
+"""Programs of a script that do not train, by the words in their names."""
+
 _ARGUMENTS = frozenset({"$@", '"$@"', "${@}", '"${@}"', "$*"})
 """What the caller of the script adds: it comes last, and wins."""
 
@@ -67,10 +74,20 @@ def set_flag(
         _refuse_opposite(text, commands, name)
         refuse_own_program(text, launch(text, commands, framework), framework, flag)
         return _proved(text, _append(text, commands, words, framework, newline), name)
-    only = _origin(text, commands, _only(said, flag))
+    only = _origin(text, commands, _only(_of_training(text, commands, said), flag), flag)
     if raw is None or only.value.strip("\"'") == raw.strip("\"'"):
         return text
     return _proved(text, _put(text, only, raw, flag, guard), name, *only.names)
+
+
+def _listed(text: str, commands: Sequence[Command], name: str) -> Iterator[_Said]:
+    """Overrides within the text of a variable: `ARGS="a.b=1 c.d=2"`."""
+    pattern = re.compile(rf"(?<![^\s\"'])\+{{0,2}}{re.escape(name)}=([^\s\"'\\]+)")
+    for word in _words(commands):
+        if '="' in word.text or "='" in word.text:
+            for found in pattern.finditer(word.text):
+                start, end = (word.start + at for at in found.span(1))
+                yield _Said(start, end, found[1], line_at(text, start))
 
 
 def takes_flags(text: str, name: str, framework: str) -> bool:
@@ -109,8 +126,10 @@ def set_override(
         for word in _words(commands)
         if (match := pattern.fullmatch(word.bare)) is not None
     ]
+    if not said and len(listed := list(_listed(text, commands, name))) == 1:
+        return _proved(text, _put(text, listed[0], raw, name, guard), name)
     wanted = f"{prefix}{name}={raw}"
-    if len(said) == 1 and (held := _origin(text, commands, said[0])).names:
+    if len(said) == 1 and (held := _origin(text, commands, said[0], name)).names:
         return _proved(text, _put(text, held, raw, name, guard), name, *held.names)
     if not said:
         _refuse_hidden(text, name, commands)
@@ -207,14 +226,48 @@ def _only(said: Sequence[_Said], name: str) -> _Said:
     return said[0]
 
 
-def _origin(text: str, commands: Sequence[Command], said: _Said) -> _Said:
+def _of_training(text: str, commands: Sequence[Command], said: Sequence[_Said]) -> Sequence[_Said]:
+    """Of several places those in the command that trains: others prepare data, or evaluate."""
+
+    def command_of(place: _Said) -> Command | None:
+        return next((c for c in commands if c.start <= place.start <= c.end), None)
+
+    if len(said) == 1:
+        return said
+    pairs = [(place, command_of(place)) for place in said]
+    pairs = [(p, c) for p, c in pairs if c is not None and not _ASIDE.search(_program(c))] or pairs
+    if len(pairs) > 1:
+        pairs = [(p, c) for p, c in pairs if c is not None and by_launcher(text, c)] or pairs
+    return [place for place, _ in pairs]
+
+
+def _program(command: Command) -> str:
+    """What a command starts, without the folders above it."""
+    words = [word.bare for word in command.words]
+    script = next((w for w in words if w.endswith((".py", ".sh"))), None)
+    if script is None and "-m" in words[:-1]:
+        script = words[words.index("-m") + 1]
+    return (script or words[0]).rpartition("/")[2].lower()
+
+
+def _origin(text: str, commands: Sequence[Command], said: _Said, flag: str) -> _Said:
     """Where the value of a variable stands, which nothing else uses; else the place itself."""
     values = ShellValues(commands)
     origin = values.origin(said.value)
-    if origin is None or not values.used_once(origin.names):
+    if origin is None:
+        return said
+    # `BATCH_SIZE` means `--micro-batch-size` wherever it is used.
+    alike = set(re.split("[-_.]", flag)) - {""}
+    telling = (len(parts) > 1 and parts <= alike for parts in map(_parts, origin.names))
+    if not values.used_once(origin.names) and not all(telling):
         return said
     line = line_at(text, origin.start)
     return _Said(origin.start, origin.end, origin.value, line, origin.names)
+
+
+def _parts(name: str) -> set[str]:
+    """The words of a variable's name."""
+    return set(name.lower().split("_"))
 
 
 def _put(text: str, said: _Said, raw: str, name: str, guard: Guard) -> str:
@@ -248,6 +301,9 @@ def _append(
 ) -> str:
     """Add words at the end of the one command that starts the training."""
     command = launch(text, commands, framework)
+    if command not in commands and {"'", '"'} & set(words):
+        line = line_at(text, command.start)
+        raise Refusal(f"line {line} starts the training within quotes")
     last = [word for word in command.words if word.text not in _ARGUMENTS][-1]
     at = last.end
     head = text.rfind("\n", 0, command.start) + 1
@@ -267,7 +323,8 @@ def _add_lines(text: str, commands: Sequence[Command], lines: Sequence[str], new
         line = line_at(text, running[0][0].start)
         raise Refusal(f"line {line} starts its program without a GPU: no training would read it")
     named = (c for c, programs in visible if programs)
-    first = next(named, next((c for c, _ in visible), None))
+    # What is put together as text starts something, too.
+    first = next(named, next((c for c, _ in visible), next(filter(made_of, commands), None)))
     before = [
         c
         for c in commands

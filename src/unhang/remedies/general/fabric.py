@@ -8,6 +8,7 @@ from unhang.model.events import (
     DeviceFault,
     GlooFault,
     GlooProblem,
+    InterfaceUsed,
     KernelEvent,
     NcclFailure,
     NcclReason,
@@ -18,6 +19,7 @@ from unhang.model.events import (
 )
 from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
+from unhang.rules.network.addresses import leads_nowhere
 from unhang.settings.versions import at_least
 
 _SLOW_PATHS = (
@@ -190,6 +192,10 @@ def _interface(case: RemedyContext) -> Recipe:
     text = _INTERFACE.strip()
     if missing and len(names) == 1:
         text = f"# No interface is called {names.pop()}.\n{text}"
+    used = [u for u in case.incident.all(InterfaceUsed) if u.library == "nccl"]
+    astray = {u.interface for u in used if leads_nowhere(u.interface)}
+    if not names and len(astray) == 1:
+        text = f"# NCCL meets at {astray.pop()}, which reaches no other host.\n{text}"
     if any(e.problem is GlooProblem.RESOLVE_FAILED for e in case.incident.all(GlooFault)):
         text = f"{_GLOO.strip()}\n{text}"
     return Recipe(form=PatchLanguage.SHELL, text=text)
