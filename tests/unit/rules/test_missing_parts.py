@@ -230,5 +230,5 @@ def test_calls_of_one_description_are_of_one_group() -> None:
 
 def test_of_an_unknown_cause_no_sign_says_anything() -> None:
     chances = Chances(classes=("a", "b"), base=(0.0, 0.0), weights={"sign": (1.0, -1.0)})
-    assert chances.said(["sign"], "a") == {"sign": 1.0}
-    assert chances.said(["sign"], "c") == {}
+    assert chances.said({"sign": 1}, "a") == {"sign": 1.0}
+    assert chances.said({"sign": 1}, "c") == {}
