@@ -146,7 +146,7 @@ def _judged(
     artifacts = len(gathered.artifacts) - len(besides)
 
     def of(events: Sequence[Event], count: int) -> tuple[Diagnosis, Incident]:
-        return _judge(events, count, gathered, framework, models)
+        return _judge(events, count, gathered, framework, models, contested=bool(parted.rivals))
 
     found, incident = of(parted.without_loose(), artifacts - len(parted.loose))
     loosely = None
@@ -160,11 +160,15 @@ def _judged(
         besides = (*besides, *loose)
     partly = any(problem.component == SPENT for problem in gathered.problems)
     if found.outcome is Outcome.HEALTHY and (
-        partly or not parted.well or not _all_ended_well(gathered, parted, incident)
+        partly
+        or parted.rivals
+        or not parted.well
+        or not _all_ended_well(gathered, parted, incident)
     ):
         summary = Message(key="summary.no_failure")
         found = replace(found, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=summary)
-    return replace(found, problems=(*found.problems, *_tell(besides))), incident
+    told_of = (*_tell(besides), *_tell_of_rivals(parted.rivals))
+    return replace(found, problems=(*found.problems, *told_of)), incident
 
 
 def _all_ended_well(gathered: Gathered, parted: Parted, incident: Incident) -> bool:
@@ -230,12 +234,15 @@ def _judge(
     gathered: Gathered,
     framework: str | None,
     models: Sequence[Architecture],
+    *,
+    contested: bool,
 ) -> tuple[Diagnosis, Incident]:
     """The verdict on what is of the job, and the facts of the incarnation that it is about."""
     incidents = assemble(events, artifacts)
     counted = tuple(gathered.counted)
     last = replace(incidents[-1], counted=counted, introduced=gathered.introduced)
-    incidents = (*incidents[:-1], last)
+    incidents = tuple(replace(one, contested=contested) for one in (*incidents[:-1], last))
+    last = incidents[-1]
     if framework is not None:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
@@ -279,6 +286,7 @@ _BESIDE = {
     "another_time": "its times are not those of the job",
     "past": "its times are long before the files were saved, and nothing ties it to the job",
     "turned": "the log was rotated since then, and shows the job working normally",
+    "another_program": "the processes that it names are of other programs",
     "another_host": "it comes from a host that the job did not use",
 }
 
@@ -290,6 +298,12 @@ def _tell(besides: Iterable[Beside]) -> Iterator[Problem]:
             why = f"could be evidence, but {_BESIDE[file.why]}"
             message = f"{count} {why}; not judged (to judge it, give it alone)"
             yield Problem(artifact=file.artifact, component="ties", message=message)
+
+
+def _tell_of_rivals(rivals: Iterable[str]) -> Iterator[Problem]:
+    for name in sorted(rivals):
+        message = "this may be the log of another job than the other files; give those of one job"
+        yield Problem(artifact=name, component="ties", message=message)
 
 
 def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:
