@@ -44,8 +44,7 @@ from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
 
 _SHORT = 8 << 10
-_FEW_RANKS = 2
-"""Bytes of a text that somebody may have pasted, and of how many ranks it shows lines."""
+"""Bytes of a text that somebody may have pasted."""
 _RIVAL = 0.4
 """Share of the weight of the job from which another log may be the job as well."""
 
@@ -159,15 +158,15 @@ def _rivals(
     that tells nearly as much, it is as likely somebody else's. A short text that counts no work is
     so beside any whole job, even where ranks of some job wait in it.
     """
-    if any(f.works or f.recorded or f.looked_up or f.is_answer for f in job):
+    at_work = any(file.works and file.unfinished for file in job)
+    if at_work or any(file.recorded or file.looked_up or file.is_answer for file in job):
         return frozenset()
-    ranks = {rank for file in job for rank in file.ranks}
-    if sum(file.size for file in job) <= _SHORT and len(ranks) <= _FEW_RANKS:
+    if len(job) == 1 and job[0].size <= _SHORT:
         alike = (None, "past")  # nothing tells it apart but its age
         whole = frozenset(f.name for f in apart if f.is_whole and reasons.get(f.name) in alike)
         if whole:
             return whole
-    lives = any(file.lives for file in job)
+    lives = any(file.unfinished for file in job)
     if lives or not any(file.hosts or file.days or file.unlike for file in job):
         return frozenset()
     newest = _newest(day for file in (*job, *apart) for day in file.days)
