@@ -89,6 +89,7 @@ chinese: $(DEV) ## what the commands print in Chinese, over all cases (`make tes
 fuzz: $(DEV) ## attack the judge with mutated inputs for an hour (SECONDS=…)
 	$(BIN)/pytest -q --hypothesis-profile random tests/property tests/unit/sources
 	cd tests && PYTHONPATH=. ../$(BIN)/python -m fuzz --seconds $(or $(SECONDS),3600)
+	cd tests && PYTHONPATH=. ../$(BIN)/python -m fuzz.beside
 
 coverage: $(DEV) ## the branches of parsers, rules, ranking and wait graph that the unit tests do not reach
 	$(BIN)/coverage erase

@@ -138,8 +138,9 @@ before each rare hit, before the end, and in samples between. What comes back fa
 again (a save) is read without its surroundings. `rg` is given all needles, and then only the ones
 that unhang searches everywhere. The first is the easier task for `rg`: with a needle on nearly
 every line it may skip to the next line at once, and reads a part of the bytes. When both have to
-read every byte, they take about the same CPU time; unhang's wall time has a fixed part of some tenths
-of a second besides (Python's start, then the verdict), which weighs less the larger the logs are.
+read every byte, they take about the same CPU time; unhang's wall time has a fixed part of some
+tenths of a second besides (Python's start, then the verdict), which weighs less
+the larger the logs are.
 
 Memory does not grow with the logs: a chunk of each file is in memory at a time, and what is kept
 are events, not lines. The figures are those with Hyperscan (`pip install 'unhang[fast]'` brings

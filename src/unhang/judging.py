@@ -148,7 +148,7 @@ def _judged(
 
     def of(events: Sequence[Event], aside: frozenset[str]) -> tuple[Diagnosis, Incident]:
         names = [a.name for a in gathered.artifacts if a.name not in aside]
-        return _judge(events, names, gathered, framework, models)
+        return _judge(events, names, gathered, framework, models, contested=bool(parted.rivals))
 
     found, incident = of(parted.without_loose(), aside | parted.loose)
     loosely = None
@@ -162,11 +162,15 @@ def _judged(
         besides = (*besides, *loose)
     partly = any(problem.component == SPENT for problem in gathered.problems)
     if found.outcome is Outcome.HEALTHY and (
-        partly or not parted.well or not _all_ended_well(gathered, parted, incident)
+        partly
+        or parted.rivals
+        or not parted.well
+        or not _all_ended_well(gathered, parted, incident)
     ):
         summary = Message(key="summary.no_failure")
         found = replace(found, outcome=Outcome.UNDETERMINED, confidence=0.0, summary=summary)
-    return replace(found, problems=(*found.problems, *_tell(besides))), incident
+    told_of = (*_tell(besides), *_tell_of_rivals(parted.rivals))
+    return replace(found, problems=(*found.problems, *told_of)), incident
 
 
 def _all_ended_well(gathered: Gathered, parted: Parted, incident: Incident) -> bool:
@@ -232,13 +236,17 @@ def _judge(
     gathered: Gathered,
     framework: str | None,
     models: Sequence[Architecture],
+    *,
+    contested: bool,
 ) -> tuple[Diagnosis, Incident]:
     """The verdict on what is of the job, and the facts of the incarnation that it is about."""
     incidents = assemble(events, len(names))
     counted = tuple(gathered.counted)
     last = replace(incidents[-1], counted=counted, introduced=gathered.introduced)
     words = gathered.words_in(names)
-    incidents = tuple(replace(incident, words=words) for incident in (*incidents[:-1], last))
+    incidents = tuple(
+        replace(one, contested=contested, words=words) for one in (*incidents[:-1], last)
+    )
     if framework is not None:
         told = (framework.lower(), "named by the caller")
         incidents = tuple(replace(incident, framework=told) for incident in incidents)
@@ -282,6 +290,7 @@ _BESIDE = {
     "another_time": "its times are not those of the job",
     "past": "its times are long before the files were saved, and nothing ties it to the job",
     "turned": "the log was rotated since then, and shows the job working normally",
+    "another_program": "the processes that it names are of other programs",
     "another_host": "it comes from a host that the job did not use",
 }
 
@@ -293,6 +302,12 @@ def _tell(besides: Iterable[Beside]) -> Iterator[Problem]:
             why = f"could be evidence, but {_BESIDE[file.why]}"
             message = f"{count} {why}; not judged (to judge it, give it alone)"
             yield Problem(artifact=file.artifact, component="ties", message=message)
+
+
+def _tell_of_rivals(rivals: Iterable[str]) -> Iterator[Problem]:
+    for name in sorted(rivals):
+        message = "this may be the log of another job than the other files; give those of one job"
+        yield Problem(artifact=name, component="ties", message=message)
 
 
 def _verdict(incident: Incident, models: Sequence[Architecture]) -> Diagnosis:

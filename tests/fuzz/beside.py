@@ -1,9 +1,16 @@
-"""Puts unrelated files beside labelled jobs and compares the verdicts."""
+"""Puts unrelated files beside labelled jobs and compares the verdicts.
+
+`python -m fuzz.beside [FOLDER …]` (from tests/) prints which change. A verdict that became weaker
+is allowed; one that became another is not.
+"""
 
 from __future__ import annotations
 
+import argparse
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,3 +90,35 @@ def inputs(case: Path) -> list[Path]:
     if (case / "input").exists():
         return [case / "input"]
     return [path for path in sorted(case.iterdir()) if path.name != "case.json"]
+
+
+CASES = Path(__file__).resolve().parents[1] / "cases"
+
+
+def _of_one(case: Path) -> list[Flip]:
+    return list(flips([case]))
+
+
+def main() -> int:
+    """Put every kind beside every labelled job, and return 1 where a verdict became another."""
+    parser = argparse.ArgumentParser(prog="fuzz.beside", description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, default=[CASES], help="of labelled jobs")
+    parser.add_argument("--processes", type=int, default=1)
+    options = parser.parse_args()
+    cases = labelled(*options.folders)
+    others = weaker = 0
+    with ProcessPoolExecutor(options.processes) as pool:
+        for found in pool.map(_of_one, cases, chunksize=4):
+            weaker += sum(flip.weaker for flip in found)
+            for flip in (one for one in found if not one.weaker):
+                others += 1
+                told = f"{flip.case}: {flip.kind}: {flip.before} -> {flip.after}\n"
+                sys.stdout.write(told)
+                sys.stdout.flush()
+    pairs = len(cases) * len(KINDS)
+    sys.stdout.write(f"{pairs} pairs, {others} became others, {weaker} became weaker\n")
+    return 1 if others else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

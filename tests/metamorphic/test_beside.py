@@ -376,3 +376,48 @@ def test_a_folder_that_was_unpacked_is_saved_anew(smi: str | None, tmp_path: Pat
         p.component == "ties" and "out.log" in p.artifact for p in diagnose(str(tmp_path)).problems
     )
     assert passed is (smi is None)
+
+
+AT_WORK = "".join(
+    f"2021-07-24 00:4{n}:12,166 DEBUG TRAIN Batch 0/18{n}100 loss 4.57 lr 0.0005\n"
+    for n in range(7)
+)
+CUT = """\
+torch.distributed.launcher.api: [INFO] Starting elastic_operator with launch configs:
+Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/8
+"""
+STACK = """\
+  pyexecutor/py_executor.py       in _executor_loop_overlap
+  flashinfer/sampling.py:1977     in top_k_mask_logits
+  flashinfer/sampling.py:68       in get_sampling_module
+"""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["elastic summary of another year", "traceback of another year", "NCCL log of another year"],
+)
+@pytest.mark.parametrize("job", [AT_WORK, CUT, STACK])
+def test_a_failure_of_a_host_or_a_day_that_a_small_log_does_not_know_is_not_its_own(
+    job: str, kind: str, tmp_path: Path
+) -> None:
+    (tmp_path / "job.log").write_text(job)
+    name, make = KINDS[kind]
+    (tmp_path / name).write_text(make())
+    found = diagnose(str(tmp_path))
+    assert found.outcome is Outcome.UNDETERMINED
+    (told,) = (p for p in found.problems if "another job" in p.message)
+    assert told.artifact.endswith("job.log")
+
+
+def test_a_kernel_that_names_other_programs_tells_nothing_of_a_job(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(STEPS + WAITED)
+    alone = diagnose(str(tmp_path))
+    text = KINDS["kernel log of another host"][1]()
+    (tmp_path / "kern.log").write_text(text)
+    found = diagnose(str(tmp_path))
+    assert (found.outcome, found.cause) == (alone.outcome, alone.cause)
+    (told,) = (p for p in found.problems if p.artifact.endswith("kern.log"))
+    assert "other programs" in told.message
+    (tmp_path / "kern.log").write_text(text.replace("blender", "python"))
+    assert diagnose(str(tmp_path)).cause is Cause.GPU_HARDWARE

@@ -99,6 +99,8 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
         world = World(size=children.count, basis="processes of the launcher")
     identity = call("identity", None, Identity, events, world.size, children)
     identity = identity or Identity((), None)
+    if identity.several:
+        world = World()  # each process is all of its own job
     signed = [identity.sign(event) for event in events]
     signed = call("own-errors", signed, own_errors, signed, children)
     events = call("dating", signed, date_timeouts, signed, identity)

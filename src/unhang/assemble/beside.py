@@ -35,11 +35,18 @@ from unhang.model.events import (
     Event,
     Finished,
     ProcessEnded,
+    StackSeen,
     StepsTimed,
     StopSeen,
+    WorldSeen,
 )
 from unhang.model.time import Clock, Instant
 from unhang.sources.artifact import Artifact
+
+_SHORT = 8 << 10
+"""Bytes of a text that somebody may have pasted."""
+_RIVAL = 0.4
+"""Share of the weight of the job from which another log may be the job as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +55,8 @@ class Beside:
 
     Attributes:
         artifact: its name.
-        why: `written`, `unlike`, `untied`, `another_time`, `past`, `turned` or
-            `another_host`.
+        why: `written`, `unlike`, `untied`, `another_time`, `past`, `turned`,
+            `another_host` or `another_program`.
         told: how many facts of it were set aside; 0 for a launch script, which tells no event.
     """
 
@@ -70,6 +77,7 @@ class Parted:
         named: those that show a job at work themselves, or name a host, where the job names none.
         well: a good end in it may be told; False where another file tells of a job without one,
             or is a log of which nothing is known.
+        rivals: logs of another job that may as well be the one that was asked about.
     """
 
     events: tuple[Event, ...]
@@ -78,6 +86,7 @@ class Parted:
     strangers: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     well: bool = True
+    rivals: frozenset[str] = frozenset()
 
     def without_loose(self) -> tuple[Event, ...]:
         """The events without those of loose files; a pace that they tell is only compared."""
@@ -136,7 +145,52 @@ def set_aside(
     strangers = frozenset(name for name in loose if files[name].of_a_kernel and files[name].hosts)
     named = frozenset(name for name in loose if _names_another(files[name]))
     parted = _without(events, files, aside)
-    return replace(parted, loose=loose, strangers=strangers, named=named, well=well)
+    rivals = _rivals(members, apart, reasons)
+    return replace(parted, loose=loose, strangers=strangers, named=named, well=well, rivals=rivals)
+
+
+def _rivals(
+    job: Sequence[GivenFile], apart: Sequence[GivenFile], reasons: Mapping[str, str | None]
+) -> frozenset[str]:
+    """Logs that may be the job instead: it shows no life itself, but a host or a day not theirs.
+
+    A summary, a trace or a kernel's line may be of any job. Beside the log of one that goes on, or
+    that tells nearly as much, it is as likely somebody else's. A short text that counts no work is
+    so beside any whole job, even where ranks of some job wait in it.
+    """
+    at_work = any(file.works and file.unfinished for file in job)
+    if at_work or any(file.recorded or file.looked_up or file.is_answer for file in job):
+        return frozenset()
+    if len(job) == 1 and job[0].size <= _SHORT:
+        alike = (None, "past")  # nothing tells it apart but its age
+        whole = frozenset(f.name for f in apart if f.is_whole and reasons.get(f.name) in alike)
+        if whole:
+            return whole
+    lives = any(file.unfinished for file in job)
+    if lives or not any(file.hosts or file.days or file.unlike for file in job):
+        return frozenset()
+    newest = _newest(day for file in (*job, *apart) for day in file.days)
+    least = _RIVAL * sum(_weight(file, newest) for file in job)
+    return frozenset(
+        file.name
+        for file in apart
+        if _may_be_the_job(file)
+        and (file.unfinished or file.tells(StackSeen) or _weight(file, newest) >= least)
+    )
+
+
+def _may_be_the_job(file: GivenFile) -> bool:
+    """Whether a file could be all that is kept of a job; what is of another form must talk so."""
+    if file.shows or file.unlike:
+        return file.tells(*WAITS, *TALKS, *FAILS)
+    told = file.log or file.unread > 0 or file.tells(WorldSeen, StackSeen)
+    return file.tells_of_a_job or (told and not file.of_a_kernel)
+
+
+def _newest(days: Iterable[Instant]) -> Instant | None:
+    """The latest day of a known year."""
+    known = (day for day in days if day.clock is not Clock.LOCAL_NO_YEAR)
+    return max(known, key=lambda day: day.seconds, default=None)
 
 
 def _is_copied(files: Iterable[GivenFile]) -> bool:
@@ -208,8 +262,7 @@ def _the_job(files: Sequence[GivenFile]) -> set[str]:
     kernel tells of its host, and what is long past, is the job only where nothing else is.
     """
     weights: dict[str, float] = {}
-    days = [day for file in files for day in file.days if day.clock is not Clock.LOCAL_NO_YEAR]
-    newest = max(days, key=lambda day: day.seconds, default=None)
+    newest = _newest(day for file in files for day in file.days)
     for file in files:
         series = series_of(file.name)
         weights[series] = weights.get(series, 0.0) + _weight(file, newest)
@@ -279,6 +332,8 @@ def _reasons(
             why = "another_time"
         elif file.hosts and hosts:
             why = "another_host" if file.of_a_kernel else "untied"
+        elif file.hosts and file.of_other_programs:
+            why = "another_program"
         else:
             why = "past" if undated and _is_past(file) else None
         yield file.name, why

@@ -114,6 +114,8 @@ OWN_FOLDERS = re.compile(r"(?:^|[/!])(?:host=|output/|captures/|boards/)|\.unhan
 """Bundles and run folders of unhang hold nothing but their job."""
 _RUN_RECORD = '{"schema":"unhang.standing/'
 _DIGITS = re.compile(r"\d+")
+_PYTHON = re.compile(r"py|pt_|ray|torch")
+"""How the names of processes begin that run Python, of themselves or by what they set."""
 _TAIL = 3
 """Parts of a path that tell what a file is; those before them tell of which host or start."""
 
@@ -162,6 +164,11 @@ class GivenFile:
         return ours or any(event.witness in _RECORDING for event in self.events)
 
     @property
+    def is_answer(self) -> bool:
+        """Whether it holds what only a tool writes that somebody asked."""
+        return self.tells(*_ANSWERS)
+
+    @property
     def of_a_run(self) -> bool:
         """Whether the live judge wrote it of a run that it watched."""
         return self.tells(HoldUp) or any(
@@ -195,7 +202,7 @@ class GivenFile:
     @property
     def is_whole(self) -> bool:
         """Whether it shows a job at work up to its good end: no other file needs to explain it."""
-        return self.works and self.ended_well
+        return (self.works or self.log) and self.ended_well
 
     @property
     def ended_well(self) -> bool:
@@ -225,7 +232,7 @@ class GivenFile:
     @property
     def unlike(self) -> bool:
         """Whether it is of another form than what programs of a job write, and shows no work."""
-        asked = self.recorded or self.tells(*_ANSWERS) or any(map(_is_asked_for, self.events))
+        asked = self.recorded or self.is_answer or any(map(_is_asked_for, self.events))
         few = self.like < _LEAST_LIKE and self.ours < _LEAST_OURS
         return few and not (asked or self.works)
 
@@ -247,6 +254,15 @@ class GivenFile:
         """Whether only a kernel speaks in it."""
         told = [event for event in self.events if not self._is_look(event)]
         return bool(told) and all(isinstance(event, KernelEvent) for event in told)
+
+    @property
+    def of_other_programs(self) -> bool:
+        """Whether only a kernel speaks in it, and names all processes, none of which is Python."""
+        told = [event for event in self.events if isinstance(event, KernelEvent)]
+        names = {event.pid: event.process for event in told if event.process is not None}
+        pids = {event.pid for event in told} - {None}
+        named = len(pids) > 0 and all(pid in names for pid in pids)
+        return self.of_a_kernel and named and not any(map(_PYTHON.match, names.values()))
 
 
 def _device(event: Event) -> str | None:
@@ -304,7 +320,7 @@ def look_at(files: Iterable[GivenFile], look: Callable[[str], Nature | None]) ->
         nature = look(file.name)
         if nature is None:
             continue
-        file.written = nature.is_document and not file.recorded and not file.tells(*_ANSWERS)
+        file.written = nature.is_document and not file.recorded and not file.is_answer
         file.log = nature.is_log
         file.shows = nature.shows and not (file.works or file.recorded)
         file.saved = nature.saved

@@ -13,7 +13,7 @@ from dataclasses import replace
 from unhang import lazy_re as re
 from unhang.assemble.children import Children
 from unhang.assemble.gpu_owners import GpuOwners
-from unhang.assemble.numbering import ranks_alone, ranks_by_file
+from unhang.assemble.numbering import ranks_alone, ranks_by_file, several_alone
 from unhang.assemble.speakers import (
     Grouped,
     SpeakerProcess,
@@ -62,6 +62,7 @@ class Identity:
     ) -> None:
         events = list(events)
         self._world_size = world_size
+        self.several = world_size == 1 and several_alone(events)
         self._by_pid: dict[tuple[str | None, int], Rank] = {}
         self._by_local: dict[tuple[str | None, LocalRank], Rank] = {}
         self._by_host: dict[str | None, Rank] = {}
@@ -95,6 +96,8 @@ class Identity:
 
     def rank_of(self, event: Event) -> Rank | None:
         """The global rank that `event` is about, or None where nothing tells it."""
+        if self.several:
+            return None
         named = named_rank(event)
         if named is not None:
             return named
@@ -108,6 +111,8 @@ class Identity:
 
         Rules see the same rank whether a prefix, a pid, a local rank or a communicator told it.
         """
+        if self.several:
+            return event
         if isinstance(event, KernelEvent | HostReport) and event.device is not None:
             host = self._process_of(event).host
             owner = self._gpus.rank_of(host, event.device)

@@ -1,4 +1,4 @@
-"""From names of log files that count to ranks, where files that name their rank agree.
+"""How processes and the files of a job are numbered: which are ranks, and which are jobs.
 
 `log-3.txt` alone names no rank. When `log-0.txt` to `log-2.txt` hold lines of ranks 0, 1 and 2, the
 program names its files after ranks, and `log-3.txt` is rank 3's.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from unhang import lazy_re as re
+from unhang.model.events import CommunicatorStage, Event, WorldSeen
 from unhang.model.ids import Rank
 
 _NUMBER = re.compile(r"\d{1,6}")
@@ -63,3 +65,24 @@ def _counts_ranks(
         return False
     told = [(number, spoken[name]) for name, number in numbers.items() if spoken.get(name)]
     return len(told) >= _FEWEST and all(ranks == {number} for number, ranks in told)
+
+
+def several_alone(events: Iterable[Event]) -> bool:
+    """Whether several processes live at once of which each is all of its job: several jobs.
+
+    One that begins when another has said its last is its next start.
+    """
+    alone: set[tuple[str | None, int]] = set()
+    seen: dict[tuple[str | None, int], list[int]] = {}
+    for place, event in enumerate(events):
+        pid = event.origin.pid
+        if pid is None:
+            continue
+        key = (event.origin.host, pid)
+        seen.setdefault(key, [place, place])[1] = place
+        size = event.world_size if isinstance(event, WorldSeen) else None
+        size = event.size if isinstance(event, CommunicatorStage) else size
+        if size == 1:
+            alone.add(key)
+    spans = sorted(seen[key] for key in alone)
+    return any(later[0] < earlier[1] for earlier, later in pairwise(spans))

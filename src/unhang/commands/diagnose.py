@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option(
     "--memory", metavar="SIZE",
     help="Approximate limit on the memory for what is read, such as 500MB (default: 1 GiB); "
-    "the program itself needs some 80 MB beside it.",
+    "judging it may take half as much again, and the program itself some 80 MB.",
 )  # fmt: skip
 @click.option(
     "--limit", "limit_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",

@@ -63,9 +63,18 @@ _FENCE = re.compile(r"\s*(?P<sign>`{3}|~{3}(?![~^])|<{3}|>{3}|\{{3}|\}{3}|[\"']{
 _OPENS = re.compile(r"""(?:^|[\s,;:=(\[])(?P<sign>["'`“«„「])(?=[^\s"'`,;.)])""")
 _CLOSING = str.maketrans("“«„「", "”»“」")
 _MIRRORED = str.maketrans("<{", ">}")
-_INDENTED = re.compile(r" {2,}(?!what\(\):|\w+ +: |[\w ]+: {2,}|\W|\d{1,3}%)")
+_INDENTED = re.compile(
+    r" {2,}(?!(?!\[(?:rank|[EWIF]\d))(?:what\(\):|\w+ +: |[\w ]+: {2,}|\W|\d{1,3}%))"
+)
 """But for what runtimes indent themselves: rows of a table, bars, what C++ has caught."""
 _DIGITS = re.compile(r"\d+")
+_TRACE = re.compile(r"(?P<rank>\[rank\d{1,6}\]: ?)?Traceback \(most recent call last\):")
+_STRING = re.compile(r"(?:[=(,\[:]|^)\s*[brf]?[\"']$")
+_MARKS = re.compile(r"(?:E )?[^A-Za-z]{1,24}")
+_CELL = re.compile(r"\s{0,8}\d{0,9}\s*[|│]\s.{0,4000} [|│] ?[^|│]{0,80}$")
+"""A row of a table."""
+_RANK = re.compile(r"\[rank\d{1,6}\]: ?")
+"""What torch puts before each line of an exception: what introduces it has none."""
 
 
 def introduced(artifact: Artifact, first: int, last: int) -> Introduced | None:
@@ -86,7 +95,14 @@ def introduced(artifact: Artifact, first: int, last: int) -> Introduced | None:
             behind = _texts(islice(lines, _MOST_AROUND))
     except Exception:  # what could not be read was told of when it was read first
         return None
-    earlier, later = _texts(before), [line for line in behind if line.strip()]
+    earlier = _texts(before)
+    if told and _has_front(earlier, told, behind):
+        return Introduced.ENCLOSED
+    if told and _RANK.search(told[0]) is not None:
+        earlier, told, behind = (
+            [_RANK.sub("", line, count=1) for line in lines] for lines in (earlier, told, behind)
+        )
+    later = [line for line in behind if line.strip()]
     above = _nearest(reversed(earlier))
     if not told:
         return None
@@ -96,7 +112,37 @@ def introduced(artifact: Artifact, first: int, last: int) -> Introduced | None:
     works = len({line for line in (*earlier, *later) if is_work(line)}) >= STATES_OF_WORK
     if works and _encloses(earlier, told, later):
         return Introduced.ENCLOSED
-    return Introduced.LED_TO if above else None
+    if not above:
+        return None
+    begun = begins(above[0])
+    breaks_off = above[0].rstrip().endswith((":", "：")) or (begun is not None and not begun.prose)
+    return Introduced.SAID if breaks_off else Introduced.LED_TO
+
+
+def _has_front(earlier: Sequence[str], told: Sequence[str], later: Sequence[str]) -> bool:
+    """Whether something stands in front of what a rank prints, on each line of it and no other.
+
+    A bar that was not ended stands in front of one line; marks and names of searches, tests and
+    samples stand in front of all. A string shows the ends of its lines.
+    """
+    block = [*earlier[-_MOST_BELOW:], *told]
+    begin = next((n for n, line in enumerate(block) if _TRACE.search(line) is not None), None)
+    if begin is None:
+        return _CELL.match(told[0]) is not None
+    found = _TRACE.search(block[begin])
+    front = "" if found is None else block[begin][: found.start()]
+    if not front.strip():
+        return False
+    ranked = found is not None and found["rank"] is not None
+    if (ranked or "\\n" in block[begin]) and _STRING.search(front) is not None:
+        return True
+    if not (ranked or _MARKS.fullmatch(front)) or next(peel(block[begin])).text != front.strip():
+        return False
+    one = _DIGITS.sub("0", front)
+    fronts = [_DIGITS.sub("0", line)[: len(one)].rstrip() == one.rstrip() for line in block[begin:]]
+    others = (*earlier[: len(earlier) + len(told) - len(block[begin:])], *later)
+    alone = not any(_DIGITS.sub("0", line).startswith(one) for line in others)
+    return len(fronts) > 1 and all(fronts) and alone
 
 
 def is_shown_in(lines: Sequence[str]) -> bool:
@@ -117,7 +163,7 @@ def _encloses(earlier: Sequence[str], told: Sequence[str], later: Sequence[str])
     above, below = _nearest(reversed(earlier)), _nearest(later)
     return (
         (any(map(_leads, above)) and any(map(is_said, below)))
-        or _is_indented(earlier, told)
+        or _is_indented([*earlier, *later], told)
         or _is_quoted([*earlier[-_MOST_BELOW:], *told], later)
         or _are_fences(earlier, later)
         or (len(above) > 0 and _is_labelled(earlier, above[0], later))
@@ -159,10 +205,12 @@ def _is_quoted(lines: Sequence[str], later: Sequence[str]) -> bool:
             closed, opened = opened, ""
         else:
             closed = ""
-            begun = [m["sign"] for m in _OPENS.finditer(line)]
+            signs = [m["sign"] for m in _OPENS.finditer(line)]
+            begun = [s for s in signs if s.translate(_CLOSING) != s or line.count(s) % 2 == 1]
             if begun and not opened and not _closes(begun[-1], line[line.rindex(begun[-1]) + 1 :]):
                 opened = begun[-1]
-    return bool(closed) or (bool(opened) and any(_closes(opened, line) for line in later[:1]))
+    rest = len(list(takewhile(_is_of_trouble, later))) + 1
+    return bool(closed) or (bool(opened) and any(_closes(opened, line) for line in later[:rest]))
 
 
 def _closes(opened: str, text: str) -> bool:
@@ -173,10 +221,10 @@ def _closes(opened: str, text: str) -> bool:
     )
 
 
-def _is_indented(earlier: Sequence[str], told: Sequence[str]) -> bool:
+def _is_indented(others: Sequence[str], told: Sequence[str]) -> bool:
     """Whether all that tells of trouble is indented, in a log whose own lines are not."""
     tells = [line for line in told if TELLS.search(line) is not None]
-    works = [line for line in earlier if is_work(line)]
+    works = [line for line in others if is_work(line)]
     return (
         len(tells) > 0
         and all(_INDENTED.match(line) is not None for line in tells)

@@ -248,6 +248,8 @@ class Introduced(enum.Enum):
 
     LED_TO = "led-to"
     """The line above tells of no trouble and counts nothing, as any line may."""
+    SAID = "said"
+    """It breaks off before what it shows, or begins what people show."""
     ENCLOSED = "enclosed"
     """The voice above speaks again below."""
 
@@ -272,6 +274,7 @@ class Incident:
             was looked for.
         introduced: whether somebody introduces all its trouble, where it was looked for.
         words: of all its logs, understood or not; of all incarnations in each.
+        contested: another job's log lies beside it that may as well be the one asked about.
         finished: a line says that the whole job ended well, and nothing after it is more than
             the noise of tearing down.
         framework: name and what showed it.
@@ -298,6 +301,7 @@ class Incident:
     counted: tuple[Event, ...] = ()
     introduced: Introduced | None = None
     words: Mapping[str, Word] = field(default_factory=dict)
+    contested: bool = False
     framework: tuple[str, str] | None = None
     versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Version and its basis by component."""

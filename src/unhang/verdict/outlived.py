@@ -11,6 +11,7 @@ from unhang.model.events import (
     Event,
     Finished,
     KernelEvent,
+    NcclFailure,
     ProcessEnded,
     Progress,
     PythonException,
@@ -19,6 +20,7 @@ from unhang.model.events import (
     StoreProblem,
 )
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
+from unhang.model.finding import Finding
 from unhang.model.ids import Rank
 from unhang.model.incident import Incident, Introduced
 from unhang.model.provenance import Origin
@@ -100,8 +102,9 @@ def is_stray(incident: Incident) -> bool:
     """Whether all trouble of a log at work stands in a text that somebody introduces.
 
     What a voice encloses is shown. What a line merely leads to may be the end of the job, unless
-    its beginning is missing: an exception ends a process behind its traceback, torchrun's table is
-    the message of one, and the kernel writes to its own log. Several who fail need no beginning.
+    the line breaks off below a good end, or the beginning of the trouble is missing: an exception
+    ends a process behind its traceback, torchrun's table is the message of one, and the kernel
+    writes to its own log. Several who fail need no beginning.
     """
     if incident.introduced is None:
         return False
@@ -109,6 +112,8 @@ def is_stray(incident: Incident) -> bool:
     whole = len({e.origin for e in told}) > 1 or not all(map(_lacks_its_beginning, told))
     if not told or incident.introduced is Introduced.ENCLOSED:
         return len(told) > 0
+    if incident.introduced is Introduced.SAID and was_over(incident):
+        return True
     if whole:
         return False
     lines = [event.source.line or 0 for event in told]
@@ -119,6 +124,43 @@ def is_stray(incident: Incident) -> bool:
             line, state = event.source.line or 0, state_of_work(event)
             (above if line < min(lines) else below).add(state)
     return len(above - {None}) >= STATES_OF_WORK or len(below - {None}) >= LONG_AT_WORK
+
+
+def is_history(incident: Incident, finding: Finding) -> bool:
+    """Whether all that it goes by are warnings, after each of which who warned was at work.
+
+    A process goes on behind a warning, unlike behind an exception. What it did before may have come
+    from a buffer, so that work above it, too, counts only where times tell that it came later.
+    """
+    places = {(place.artifact, place.line) for place in finding.evidence}
+    told = [
+        event
+        for event in incident.events
+        if event.role in TROUBLE and (event.source.artifact, event.source.line) in places
+    ]
+    return len(told) > 0 and all(
+        isinstance(event, NcclFailure) and event.warning and _worked_since(incident, event)
+        for event in told
+    )
+
+
+def _worked_since(incident: Incident, warning: NcclFailure) -> bool:
+    since: set[object] = set()
+    for event in (*incident.events, *incident.counted):
+        ranks = {event.origin.rank, warning.origin.rank}
+        same = event.source.artifact == warning.source.artifact and len(ranks - {None}) < 2
+        if not same or (state := state_of_work(event)) is None:
+            continue
+        gap = (
+            event.at.since(warning.at) if event.at is not None and warning.at is not None else None
+        )
+        if gap is not None:
+            since |= {state} if gap > 0 else set()
+        elif (event.source.line or 0) > (warning.source.line or 0):
+            since.add(state)
+        else:
+            return False
+    return len(since) >= STATES_OF_WORK
 
 
 def _lacks_its_beginning(event: Event) -> bool:

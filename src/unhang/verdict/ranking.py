@@ -27,7 +27,7 @@ from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
 from unhang.verdict.culprits import OUT_OF_STEP, as_held, deduce, undo_tie
-from unhang.verdict.outlived import is_stray, is_untouched, outlived
+from unhang.verdict.outlived import is_history, is_stray, is_untouched, outlived
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 
@@ -94,8 +94,11 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     if outlived(incident, LONG_AT_WORK):
         watched = any(incident.all(HoldUp))
         findings = [_outlived(f, watched=watched) for f in findings]
-    if is_stray(incident):
+    if incident.contested or is_stray(incident):
         findings = [replace(f, strength=Strength.HINTS) for f in findings]
+    findings = [
+        replace(f, strength=Strength.HINTS) if is_history(incident, f) else f for f in findings
+    ]
     if is_untouched(incident):
         findings = [
             replace(f, strength=Strength.HINTS) if f.cause in _ENDS_A_PROCESS else f

@@ -241,3 +241,17 @@ def test_a_gpu_of_a_host_whose_place_is_known() -> None:
     assert failed(*places, out_of_memory(0)) == frozenset()  # it may see that one only
     assert failed(*places, out_of_memory(9)) == frozenset()
     assert failed(*places, out_of_memory(5, "c")) == frozenset()
+
+
+def test_processes_that_are_each_all_of_their_job_are_several_jobs() -> None:
+    def told(pid: int, line: int) -> tuple[Event, Event]:
+        own = by(pid=pid)
+        alone = WorldSeen(source=source(line), origin=own, world_size=1, rank=Rank(0))
+        return alone, replace(raised(line=line + 50), origin=own)
+
+    one, other = told(111, 1), told(222, 2)
+    at_once = incident(one[0], other[0], one[1], other[1])
+    assert at_once.world.size is None
+    assert {event.origin.rank for event in at_once.events} == {None}
+    one_after_the_other = incident(*one, *other)
+    assert one_after_the_other.world.size == 1

@@ -64,6 +64,7 @@ def judged(tmp_path: Path, *lines: str) -> Diagnosis:
         # people speak on both sides, or labels of one form stand there
         (["can somebody have a look"], ["*mei*", "Ask for more of it."], Introduced.ENCLOSED),
         (["can somebody have a look"], ["kept 4"], Introduced.LED_TO),
+        (["Here is what Mei sent in:"], ["kept 4"], Introduced.SAID),
         (["Reading /data/3.bin took 3 s"], ["Is that a mismatch of the two?"], Introduced.LED_TO),
         (["[prompt] 3, why?"], ["[score] 0.25"], Introduced.ENCLOSED),
         (["[prompt] 3, why?", "[prompt] 4, why?"], ["[score] 0.25"], Introduced.LED_TO),
@@ -109,3 +110,35 @@ def test_a_whole_failure_ends_work_unless_a_voice_encloses_it(tmp_path: Path) ->
     assert judged(tmp_path, *shown).cause is not None, "where nothing is at work it may have failed"
     other = MEMORY.replace("rank2", "rank3")
     assert judged(tmp_path, *WORK, lead, MEMORY, other).cause is Cause.GPU_OOM
+
+
+TRACE_OF_A_RANK = [f"[rank2]: {line}" for line in RAISED]
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        ([f"logs/old.log:{n}:{line}" for n, line in enumerate(TRACE_OF_A_RANK)], True),
+        ([f"S-12\t{line}" for line in TRACE_OF_A_RANK], True),
+        ([f"E         + {line}" for line in RAISED], True),
+        ([f"      {line}" for line in TRACE_OF_A_RANK], True),
+        (["row[4] = " + repr("\n".join(TRACE_OF_A_RANK))], True),
+        (["Shard 3: «" + TRACE_OF_A_RANK[0], *TRACE_OF_A_RANK[1:-1], RAISED[-1] + "»"], True),
+        (TRACE_OF_A_RANK, False),
+        ([" 40%|####   | 4/9 [00:03<00:02]" + TRACE_OF_A_RANK[0], *TRACE_OF_A_RANK[1:]], False),
+        ([f"(RayTrainWorker pid=99) {line}" for line in RAISED], False),
+        ([f"worker-0: {line}" for line in TRACE_OF_A_RANK], False),
+        ([f"2026-05-01 10:00:00 ERROR {line}" for line in RAISED], False),
+    ],
+)
+def test_what_stands_in_front_of_each_line_shows_it(
+    lines: list[str], shown: bool, tmp_path: Path
+) -> None:
+    assert (judged(tmp_path, *WORK, *lines).cause is None) is shown
+
+
+def test_what_a_line_breaks_off_before_below_the_good_end_is_not_the_job(tmp_path: Path) -> None:
+    done, lead = "Training complete", "Here is what Mei sent in:"
+    assert judged(tmp_path, *WORK, done, lead, *RAISED).cause is None
+    assert judged(tmp_path, *WORK, lead, *RAISED).cause is not None
+    assert judged(tmp_path, *WORK, done, "Saving the final model now.", *RAISED).cause is not None

@@ -156,3 +156,25 @@ def test_of_two_starts_the_hang_of_the_last_one_counts(tmp_path: Path) -> None:
     found = diagnose(str(tmp_path))
     assert (found.outcome, sorted(found.culprits)) == (Outcome.LOCATED, [1])
     assert [sorted(earlier.culprits) for earlier in found.earlier] == [[0]]
+
+
+REFUSED = (
+    "gpu07:4711:4790 [2] misc/ibvwrap.cc:262 NCCL WARN Call to ibv_reg_mr failed with error "
+    "Cannot allocate memory"
+)
+
+
+@pytest.mark.parametrize(("begin", "count", "history"), [(1, 4, True), (1, 2, False)])
+def test_a_warning_before_the_first_steps_is_history(
+    begin: int, count: int, history: bool, tmp_path: Path
+) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("\n".join([REFUSED, *steps(begin, begin + count)]) + "\n")
+    assert (diagnose(str(log)).cause is None) is history
+
+
+def test_a_warning_amid_work_is_history_only_by_times(tmp_path: Path) -> None:
+    """Steps of before may stand below it, when they come out of a buffer."""
+    log = tmp_path / "job.log"
+    log.write_text("\n".join([*steps(1, 5), REFUSED, *steps(5, 9)]) + "\n")
+    assert diagnose(str(log)).cause is not None
