@@ -26,6 +26,7 @@ from unhang.sources.line import Line
 from unhang.sources.members import readers_of
 from unhang.sources.plan import Wanted
 from unhang.sources.select import select
+from unhang.sources.terminals import HostsAbove
 
 _SHOWN = 8
 """Lines before a failure that may begin a text in which it is shown."""
@@ -43,6 +44,7 @@ WANTED = (
     ContextReader.WANTED,
     UnreadLines.WANTED,
     SpeakersAbove.WANTED,
+    HostsAbove.WANTED,
 )
 _OWN = len(PARSERS)
 _UNREAD = _OWN + 2

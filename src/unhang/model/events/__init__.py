@@ -44,6 +44,7 @@ from unhang.model.events.gpus import (
     PeerPathMeasured,
     TopologySeen,
 )
+from unhang.model.events.hosts import HostAddress, HostsDiffer, LinkMeasured
 from unhang.model.events.index import EventIndex
 from unhang.model.events.lifecycle import (
     FrameworkSeen,
@@ -147,6 +148,9 @@ Report: TypeAlias = (
     | TopologySeen
     | PeerPathMeasured
     | LinkLoad
+    | HostAddress
+    | HostsDiffer
+    | LinkMeasured
     | CollectivesMeasured
     | BandwidthMeasured
     | DumpRead
@@ -203,9 +207,11 @@ __all__ = [
     "GroupRef",
     "GroupStatus",
     "HoldUp",
+    "HostAddress",
     "HostMemoryUsed",
     "HostProblem",
     "HostReport",
+    "HostsDiffer",
     "InitStage",
     "InterfaceUsed",
     "KernelEvent",
@@ -213,6 +219,7 @@ __all__ = [
     "LastLine",
     "LinesDropped",
     "LinkLoad",
+    "LinkMeasured",
     "LoopEnd",
     "LoopLeft",
     "LoopStood",

@@ -36,7 +36,7 @@ from unhang.model.events import InterfaceUsed, NcclFailure, NcclReason
 from unhang.model.finding import Collect
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.network.addresses import leads_nowhere
-from unhang.rules.shared import consequences, rivals, speakers
+from unhang.rules.shared import consequences, ends, rivals, speakers
 
 _DROPPED = frozenset({NcclReason.CONNECT_TIMED_OUT, NcclReason.NO_ROUTE})
 _REFUSED = frozenset({NcclReason.CONNECT_REFUSED, NcclReason.CONNECT_ABORTED})
@@ -90,10 +90,17 @@ def check(incident: Incident) -> Iterator[Finding]:
             " from another host.",
         ),
         rival=against,
+        culprit_hosts=_whose(incident, failed, wrong),
         at=first.at,
         evidence=[first, *failed],
         collect=() if strength is Strength.PROVES and against is None else (_NCCL_INFO,),
     )
+
+
+def _whose(incident: Incident, failed: Sequence[NcclFailure], wrong: str | None) -> frozenset[str]:
+    """The one host that has the wrong address, else the one that is an end of all failures."""
+    owners = frozenset[str]() if wrong is None else ends.owners_of(incident, wrong)
+    return owners if len(owners) == 1 else ends.of_failed(incident, failed)
 
 
 def _strength(first: NcclFailure, wrong: str | None) -> Strength:

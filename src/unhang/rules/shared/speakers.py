@@ -12,7 +12,7 @@ from unhang.model.host_lists import short_host
 from unhang.model.ids import NO_RANKS, Rank, Ranks, RankSpans
 from unhang.model.incident import Incident
 from unhang.model.provenance import Origin
-from unhang.rules.shared import order
+from unhang.rules.shared import ends, order
 
 S = TypeVar("S", bound=Seen)
 
@@ -101,7 +101,7 @@ def ranks_on(incident: Incident, names: Iterable[str]) -> Ranks:
     Tables list them, or some are known and the ranks of the job lie side by side on hosts that have
     as many each.
     """
-    wanted = {short_host(name) for name in names}
+    wanted = {ends.host_of(incident, name) for name in names}
     on_host: dict[str | None, set[Rank]] = defaultdict(set)
     for facts in incident.roster.values():
         on_host[short_host(facts.host)].add(facts.rank)
