@@ -37,7 +37,18 @@ _EVERYBODYS = re.compile(r"127\.0\.0\.1$|::1$|fe80:")
 class HostAddressesParser(
     LineParser,
     name="host-addresses",
-    needles=("inet ", "inet6 ", "Base lid", "ipaddr:", "STREAM", " UP  ", "OOB ", "getent"),
+    needles=(
+        "inet ",
+        "inet6 ",
+        "Base lid",
+        "ipaddr:",
+        "STREAM",
+        " UP  ",
+        "OOB ",
+        "getent",
+        "pid=",
+        "NCCL INFO Using network",
+    ),
     after=6,
     sampled=True,
 ):
@@ -49,9 +60,11 @@ class HostAddressesParser(
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say each address of a host once."""
-        for message in nccl_header.messages(line.text) if "OOB" in line.text else ():
+        for message in nccl_header.messages(line.text) if "NCCL" in line.text else ():
             oob = _OOB.search(message.body)
-            host = message.origin(line.origin).host
+            host = message.host
+            if host is not None and line.origin.host not in {None, host}:
+                yield from self._say(line, host, line.origin.host or "", "")
             if oob is not None and host is not None:
                 yield from self._say(line, host, oob["address"], oob["interface"])
         interface = _INTERFACE.match(line.text)

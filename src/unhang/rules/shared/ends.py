@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from unhang.model.events import HostAddress, InterfaceUsed, NcclFailure
 from unhang.model.host_lists import short_host
 from unhang.model.incident import Incident
+from unhang.rules.shared.addresses import leads_nowhere
 
 
 def host_of(incident: Incident, name: str | None) -> str | None:
@@ -53,6 +54,23 @@ def of_all(pairs: Iterable[tuple[str | None, str | None]]) -> frozenset[str]:
     return (
         frozenset(host for host in common if host is not None) if len(common) == 1 else frozenset()
     )
+
+
+def without_common_interface(incident: Incident) -> frozenset[str]:
+    """The one of several hosts that lacks the interface by which all others are reached."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for told in incident.all(HostAddress):
+        if told.interface and told.host:
+            names[told.host].add(told.interface)
+    usable = {h: {n for n in all_ if not leads_nowhere(n)} for h, all_ in names.items()}
+    lacking = {h for name in set().union(*usable.values()) for h in [_lone(usable, name)] if h}
+    return frozenset(lacking) if len(lacking) == 1 and len(usable) > 2 else frozenset()
+
+
+def _lone(usable: dict[str, set[str]], name: str) -> str | None:
+    """The only host without an interface of this name."""
+    without = [host for host, names in usable.items() if name not in names]
+    return without[0] if len(without) == 1 else None
 
 
 def of_failed(incident: Incident, found: Iterable[NcclFailure]) -> frozenset[str]:
