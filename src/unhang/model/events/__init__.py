@@ -44,7 +44,7 @@ from unhang.model.events.gpus import (
     PeerPathMeasured,
     TopologySeen,
 )
-from unhang.model.events.hosts import HostAddress, HostsDiffer, LinkMeasured
+from unhang.model.events.hosts import HostAddress, HostsDiffer, LinkMeasured, SharedMemorySeen
 from unhang.model.events.index import EventIndex
 from unhang.model.events.lifecycle import (
     FrameworkSeen,
@@ -151,6 +151,7 @@ Report: TypeAlias = (
     | HostAddress
     | HostsDiffer
     | LinkMeasured
+    | SharedMemorySeen
     | CollectivesMeasured
     | BandwidthMeasured
     | DumpRead
@@ -247,6 +248,7 @@ __all__ = [
     "SettingSeen",
     "SettingTried",
     "Setup",
+    "SharedMemorySeen",
     "StackKind",
     "StackRefused",
     "StackSeen",

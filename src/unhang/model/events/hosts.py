@@ -43,6 +43,13 @@ class HostsDiffer(Seen, fact=Fact.HOST_REPORTS, witness=Witness.TOOL, role=Role.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedMemorySeen(Seen, fact=Fact.HOST_REPORTS, witness=Witness.TOOL, role=Role.REPORT):
+    """How full shared memory (/dev/shm) was when somebody looked; `share` goes from 0 to 1."""
+
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkMeasured(Seen, fact=Fact.BANDWIDTH, witness=Witness.TOOL, role=Role.REPORT):
     """What somebody measured between two hosts, in GB/s; `one` is None where nothing names it."""
 
