@@ -51,11 +51,13 @@ class CountedMarks:
         shape: its form.
         hosts: those that were met.
         by_host: each host counts for itself.
+        members: each host and number, with the first line that has them, counted from 1.
     """
 
     shape: re.Pattern[str]
     hosts: frozenset[str]
     by_host: bool
+    members: Mapping[tuple[str, int], tuple[int, str]]
 
     def split(self, text: str) -> tuple[str, str, str] | None:
         """The mark of a line, the whole prefix, and what stands behind it."""
@@ -81,16 +83,19 @@ def find_counted_marks(lines: Sequence[str]) -> CountedMarks | None:
     >>> find_counted_marks([f"[loop.py:{n}] step" for n in (31, 52, 31, 52)]) is None
     True
     """
-    full = [line for line in lines if line.strip()][:_READ]
+    full = [(n, line) for n, line in enumerate(lines, 1) if line.strip()][:_READ]
     return next((m for shape in _SHAPES if (m := _of_shape(shape, full)) is not None), None)
 
 
-def _of_shape(shape: re.Pattern[str], lines: Sequence[str]) -> CountedMarks | None:
+def _of_shape(shape: re.Pattern[str], lines: Sequence[tuple[int, str]]) -> CountedMarks | None:
     seen: Counter[tuple[str, int]] = Counter()
-    for line in lines:
+    first: dict[tuple[str, int], tuple[int, str]] = {}
+    for number, line in lines:
         match = shape.match(line)
         if match is not None:
-            seen[match["host"], int(match["number"])] += 1
+            member = match["host"], int(match["number"])
+            seen[member] += 1
+            first.setdefault(member, (number, line))
     if seen.total() < max(_FEWEST_LINES, _SHARE * len(lines)):
         return None
     numbers: dict[str, set[int]] = defaultdict(set)
@@ -98,7 +103,7 @@ def _of_shape(shape: re.Pattern[str], lines: Sequence[str]) -> CountedMarks | No
         numbers[host].add(number)
     if len(numbers) < 2 or not (_are_ranks(numbers) or _are_local(numbers)):
         return None
-    return CountedMarks(shape, frozenset(numbers), by_host=_are_local(numbers))
+    return CountedMarks(shape, frozenset(numbers), _are_local(numbers), first)
 
 
 def _are_ranks(numbers: Mapping[str, set[int]]) -> bool:

@@ -36,6 +36,7 @@ def select(
     files: int = 1,
     plain: bool = False,
     ended: Callable[[Length], None] | None = None,
+    marked: Callable[[CountedMarks], None] | None = None,
 ) -> Iterator[Selected]:
     """Yield the logical lines of `artifact` that hold a needle, in order.
 
@@ -50,6 +51,7 @@ def select(
         files: how many files there are; the more, the less each is searched for frequent needles.
         plain: do without compiled libraries even when they are installed.
         ended: is told the length of an artifact that was read to its end.
+        marked: is told the prefix that names a host and counts its processes, where there is one.
 
     Yields:
         A line and the indexes into `wanted` of those that asked for it.
@@ -62,7 +64,7 @@ def select(
     try:
         with artifact.open() as stream:
             chooser = _Chooser(wanted, prepared)
-            prefix = _Prefix()
+            prefix = _Prefix(marked)
             above = SpeakersAbove(artifact.origin)
             named = artifact
             units = windows(stream, prepared, progress, Extent.of(files), prefix.look, ended=ended)
@@ -86,7 +88,8 @@ def select(
 class _Prefix:
     """The prefix of an artifact, once its beginning has been seen."""
 
-    def __init__(self) -> None:
+    def __init__(self, marked: Callable[[CountedMarks], None] | None = None) -> None:
+        self._marked = marked
         self._column: Column | CountedMarks | None = None
 
     def look(self, head: bytes) -> None:
@@ -94,7 +97,10 @@ class _Prefix:
         whole = head if len(head) < BEGINNING else head.rpartition(b"\n")[0]
         lines = whole.decode("utf-8", "replace").splitlines()
         cleaned = [clean(line) for line in lines]
-        self._column = find_counted_marks(cleaned) or find_column(cleaned)
+        marks = find_counted_marks(cleaned)
+        if marks is not None and self._marked is not None:
+            self._marked(marks)
+        self._column = marks or find_column(cleaned)
 
     def off(self, units: Iterator[LineUnit]) -> Iterator[LineUnit]:
         """The units without it, with the name that stands in it."""
