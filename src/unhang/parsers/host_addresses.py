@@ -46,6 +46,7 @@ class HostAddressesParser(
         " UP  ",
         "OOB ",
         "getent",
+        "<UP,",
         "pid=",
         "NCCL INFO Using network",
     ),

@@ -27,12 +27,18 @@ def outputs(stream: IO[bytes]) -> bytes:
     except ValueError:
         return b""
     cells = found.get("cells") if isinstance(found, dict) else None
-    parts = [part for cell in cells or () if isinstance(cell, dict) for part in _printed(cell)]
+    cells = cells if isinstance(cells, list) else []
+    parts = [part for cell in cells if isinstance(cell, dict) for part in _printed(cell)]
     return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts).encode()
 
 
 def _printed(cell: Mapping[str, Any]) -> Iterator[str]:
-    told = [output for output in cell.get("outputs") or () if isinstance(output, dict)]
+    listed = cell.get("outputs")
+    told = (
+        [output for output in listed if isinstance(output, dict)]
+        if isinstance(listed, list)
+        else []
+    )
     if not told:
         return
     for line in _text(cell.get("source")).splitlines():
@@ -40,7 +46,8 @@ def _printed(cell: Mapping[str, Any]) -> Iterator[str]:
             yield f"$ {line[1:]}"
     for output in told:
         if output.get("output_type") == "error":
-            yield "\n".join(map(str, output.get("traceback") or ()))
+            lines = output.get("traceback")
+            yield "\n".join(map(str, lines)) if isinstance(lines, list) else ""
         else:
             data = output.get("data")
             plain = data.get("text/plain") if isinstance(data, dict) else None
