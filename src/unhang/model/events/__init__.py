@@ -65,7 +65,7 @@ from unhang.model.events.lifecycle import (
 )
 from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
 from unhang.model.events.meaning import TROUBLE, Fact, Role, Witness
-from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace, StepsTimed
+from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace, StepParts, StepsTimed
 from unhang.model.events.process import (
     ClosingSignal,
     DeviceFault,
@@ -152,6 +152,7 @@ Report: TypeAlias = (
     | HostsDiffer
     | LinkMeasured
     | SharedMemorySeen
+    | StepParts
     | CollectivesMeasured
     | BandwidthMeasured
     | DumpRead
@@ -253,6 +254,7 @@ __all__ = [
     "StackRefused",
     "StackSeen",
     "Stage",
+    "StepParts",
     "StepsPlanned",
     "StepsTimed",
     "StopKind",
