@@ -282,6 +282,9 @@ class Identity:
                 size = event.local_world_size or self._each
                 if event.node_rank == 0 or size is not None:
                     firsts[self._process_of(event).host].add(event.node_rank * (size or 0))
+        for host, listed in self._listed_on(events).items():
+            if len(listed) > 1 and max(listed) - min(listed) + 1 == len(listed):
+                firsts[host].add(min(listed))
         told = {host: first.pop() for host, first in firsts.items() if len(first) == 1}
         if (
             None in told
@@ -291,6 +294,16 @@ class Identity:
             return
         for host, first in told.items():
             self._first_on_host.setdefault(host, Rank(first))
+
+    def _listed_on(self, events: Iterable[Event]) -> dict[str, set[int]]:
+        """The ranks of each host by the tables of who is where."""
+        found: dict[str, set[int]] = defaultdict(set)
+        for event in events:
+            if isinstance(event, WorldSeen) and event.listed and event.rank is not None:
+                host = self._process_of(event).host
+                if host is not None and event.pid is None:
+                    found[host].add(int(event.rank))
+        return found
 
     def _learn_devices(self, events: list[Event]) -> None:
         """Device indices that NCCL prints are ranks on a single host, one process for each.

@@ -11,9 +11,10 @@ from unhang import lazy_re as re
 from unhang.engine.budget import Budget, BudgetSpent
 from unhang.engine.own_reports import OwnReports
 from unhang.errors import ArtifactError
-from unhang.model.events import Event, PythonException, Seen
+from unhang.model.events import Event, PythonException, Seen, WorldSeen
 from unhang.model.guard import Guard
-from unhang.model.provenance import Problem
+from unhang.model.ids import Rank
+from unhang.model.provenance import NOBODY, TEXT_LIMIT, Problem, Provenance
 from unhang.parsers import PARSERS, READ_ANY_WORDS
 from unhang.parsers.base import Parser
 from unhang.parsers.unread_lines import UnreadLines
@@ -21,11 +22,13 @@ from unhang.sources.archives import DAMAGE
 from unhang.sources.artifact import Artifact
 from unhang.sources.buffer import Length
 from unhang.sources.context import OTHERS, ContextReader
+from unhang.sources.counted_marks import CountedMarks
 from unhang.sources.headings import SpeakersAbove
 from unhang.sources.line import Line
 from unhang.sources.members import readers_of
 from unhang.sources.plan import Wanted
 from unhang.sources.select import select
+from unhang.sources.terminals import HostsAbove
 
 _SHOWN = 8
 """Lines before a failure that may begin a text in which it is shown."""
@@ -43,6 +46,7 @@ WANTED = (
     ContextReader.WANTED,
     UnreadLines.WANTED,
     SpeakersAbove.WANTED,
+    HostsAbove.WANTED,
 )
 _OWN = len(PARSERS)
 _UNREAD = _OWN + 2
@@ -97,7 +101,16 @@ def read_artifact(
         return [], []
     is_log = allowed == _ALL or _KERNEL_LOG in allowed  # a listing holds no messages
     ended = None if lengths is None else partial(lengths.__setitem__, artifact.name)
-    lines = select(artifact, WANTED, progress=progress, contexts=contexts, files=files, ended=ended)
+    marks: list[CountedMarks] = []
+    lines = select(
+        artifact,
+        WANTED,
+        progress=progress,
+        contexts=contexts,
+        files=files,
+        ended=ended,
+        marked=marks.append,
+    )
     try:
         if budget is not None:
             budget.check()
@@ -128,10 +141,20 @@ def read_artifact(
         *(_around(event) for index, event in events if index in _QUOTE_NOTHING)
     )
     quotable = (line for line in suspicious.unread(near) if line.source.line not in foreign)
+    told.extend(event for found in marks for event in _members(artifact, found))
     told.extend(line for line in quotable if not own.hold(line.source.line))
     # A parser with memory says an event when its last line is known: back to the place it is at.
     told.sort(key=lambda event: event.source.line or 0)
     return told, list(guard.problems)
+
+
+def _members(artifact: Artifact, marks: CountedMarks) -> Iterator[WorldSeen]:
+    """Who is where by the prefix of a log: each of its ranks, said at its first line."""
+    for (host, number), (line, text) in () if marks.by_host else marks.members.items():
+        source = Provenance(artifact=artifact.name, line=line, text=text[:TEXT_LIMIT])
+        yield WorldSeen(
+            source=source, origin=NOBODY, at=None, listed=True, rank=Rank(number), host=host
+        )
 
 
 def _fed(parsers: dict[int, Parser], index: int, line: Line, guard: Guard) -> Iterator[Event]:

@@ -223,7 +223,8 @@ def _in_any_wording(line: Line, match: re.Match[str]) -> Iterator[Event]:
         return
     number, exit_code = how
     who, index = match["who"].lower(), int(match["number"])
-    rank = Rank(index) if who.endswith("rank") and index < _MOST_RANKS else None
+    rank = Rank(index) if who.endswith(("rank", "r")) and who != "worker" else None
+    rank = rank if index < _MOST_RANKS else None
     also = _ALSO_RANK.search(match["also"] or "")
     if rank is None and also is not None:
         rank = Rank(int(also[1]))

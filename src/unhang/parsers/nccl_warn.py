@@ -24,6 +24,7 @@ from dataclasses import replace
 from unhang import lazy_re as re
 from unhang.model.events import Event, NcclClass, NcclFailure, NcclReason
 from unhang.model.forms import named
+from unhang.model.ids import Rank
 from unhang.parsers.base import EventFields, LineParser
 from unhang.parsers.vocabulary import nccl_header, nccl_reasons
 from unhang.parsers.vocabulary.nccl_header import NcclText
@@ -48,6 +49,8 @@ _UCX = _PATTERNS["ucx"]
 _UNMARKED = _PATTERNS["unmarked"]
 """What NCCL prints at level INFO, or what is left of a warning whose header was cut: the last of
 its attempts to connect (`src/misc/socket.cc` of 2.24 to 2.30), a segment that could not be made."""
+_MPI_TCP = _PATTERNS["mpi_tcp"]
+"""Open MPI's own connections (`btl_tcp_endpoint.c`); rank 1 of job 3 is `[[3,1],1]`."""
 _LIBFABRIC = _PATTERNS["libfabric"]
 """libfabric's own log (`prov/efa`, `fi_log`); most of its warnings tell of features it lacks."""
 _BY_FILE: tuple[tuple[str, NcclReason], ...] = (
@@ -107,6 +110,11 @@ def _without_header(line: Line) -> NcclFailure | None:
     ucx = line.says(_UCX)
     if ucx is not None:
         return _failure(line, NcclText("WARN", ucx["text"] or ucx["plain"]))
+    mpi = line.says(_MPI_TCP)
+    if mpi is not None:
+        told = _failure(line, NcclText("WARN", mpi["text"]))
+        named = replace(line.origin, host=mpi["host"], rank=Rank(int(mpi["rank"])))
+        return replace(told, origin=named)
     fabric = line.says(_LIBFABRIC)
     if fabric is not None:
         return replace(

@@ -27,6 +27,7 @@ from unhang.sources.debug_page import answers
 from unhang.sources.dump_kind import dump_form
 from unhang.sources.hints import origin_of
 from unhang.sources.kinds import COMPRESSED, SNIFF, FileKind, is_data, is_source, kind_of
+from unhang.sources.notebook import outputs
 from unhang.sources.streams import decompressed, recoded
 
 DAMAGE = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError)
@@ -102,6 +103,8 @@ def expand(
                 yield from _members(_zip(name, open_, budget), budget, depth)
             elif kind is FileKind.PAGE:
                 yield from _members(_page(name, inner, budget), budget, depth)
+            elif kind is FileKind.NOTEBOOK:
+                yield Artifact(name=name, open=partial(_printed, inner), origin=origin)
             elif kind in COMPRESSED:
                 yield from expand(
                     name,
@@ -130,6 +133,12 @@ def _page(name: str, open_: Opener, budget: Budget) -> Iterator[tuple[str, Opene
             budget.member()
             budget.read(len(data))
             yield f"{name}!{member}", partial(_stored, data)
+
+
+def _printed(open_: Opener) -> IO[bytes]:
+    """What the cells of a notebook printed."""
+    with open_() as stream:
+        return _stored(outputs(stream))
 
 
 def _stored(data: bytes) -> IO[bytes]:

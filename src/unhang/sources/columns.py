@@ -68,11 +68,10 @@ class Column:
             return None
         return match["name"], match[0], text[match.end() :]
 
-
-def speaker(name: str, origin: Origin) -> Origin:
-    """Who speaks behind a prefix: a host or a pod has a number or several parts, a role has not."""
-    parts = re.search(r"[\d._-]", name) is not None
-    return replace(origin, host=name) if parts else replace(origin, actor=name)
+    def speaker(self, name: str, origin: Origin) -> Origin:
+        """Who speaks behind it: a host or a pod has a number or several parts, a role has not."""
+        parts = re.search(r"[\d._-]", name) is not None
+        return replace(origin, host=name) if parts else replace(origin, actor=name)
 
 
 def find_column(lines: Sequence[str]) -> Column | None:

@@ -22,6 +22,7 @@ from unhang.sources.debug_page import is_debug_page
 from unhang.sources.dump_kind import dump_form
 from unhang.sources.hints import origin_of
 from unhang.sources.kinds import SNIFF, is_data, is_source
+from unhang.sources.notebook import SUFFIX
 from unhang.sources.run_folder import evidence, is_run_folder
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://")
@@ -128,13 +129,14 @@ class _Search:
             except OSError as error:
                 self._pass_over(f"could not be listed ({_said(error)})", folder)
                 continue
+            notebooks = [entry.path for entry in entries if entry.name.endswith(SUFFIX)]
             below: list[str] = []
             for entry in entries:
                 if _is_folder(entry):
                     if entry.name not in _UNVISITED:
                         below.append(entry.path)
                 else:
-                    yield from self._file(entry.path, named=False)
+                    yield from self._file(entry.path, named=[entry.path] == notebooks)
             pending.extend(reversed(below))
 
     def _file(self, name: str, *, named: bool) -> Iterator[Artifact | Problem]:

@@ -26,6 +26,7 @@ from unhang.model.provenance import Origin
 from unhang.sources.hints import origin_of
 from unhang.sources.peel import PeeledMessage, peel
 from unhang.sources.plan import Wanted
+from unhang.sources.terminals import HostsAbove
 
 _TAIL = re.compile(r"==> (?P<path>[^<>\n]{1,300}) <==\s*$")
 _RULE = r"(?:[-=#*~_>+<]{3,}|[-=#*~>]{2,} )"
@@ -69,15 +70,19 @@ class SpeakersAbove:
     def __init__(self, own: Origin) -> None:
         self._own = own
         self._section = own
+        self._hosts = HostsAbove()
         self._heir: Origin | None = None
         self._left = 0
         self._before = ""
+        self.lead = 0
+        """How long the name is that a command put before the last line."""
 
     def base(self, text: str, *, gap: bool) -> Origin:
         """Who prints `text` as far as the lines above it tell; called for all lines in order."""
         if gap:
             self._heir, self._before = None, ""
         above, self._before = self._before, text if text.strip() else self._before
+        host, self.lead = self._hosts.see(text)
         self._head(text)
         if _TRACEBACK.match(text) is not None and self._heir is None:
             self._heir = self._logger(above) if above else None
@@ -88,7 +93,10 @@ class SpeakersAbove:
             if _STILL.match(text) is None or self._left == 0:
                 self._heir = None  # the line of the exception is the last one
             return told
-        return self._section if self._heir is None else self._heir
+        told = self._section if self._heir is None else self._heir
+        if host is None or told.host not in {None, self._own.host}:
+            return told
+        return replace(told, host=host)  # before what the artifact's name tells
 
     def _head(self, text: str) -> None:
         """Take a heading, or the end of what stood under one."""

@@ -6,6 +6,7 @@ import enum
 from pathlib import PurePosixPath
 
 from unhang.sources.debug_page import is_debug_page
+from unhang.sources.notebook import is_notebook
 
 SNIFF = 4096
 """Bytes that `kind_of` wants to see."""
@@ -23,6 +24,7 @@ class FileKind(enum.Enum):
     TAR = "tar"
     ZIP = "zip"
     PAGE = "page of torch's debug server"
+    NOTEBOOK = "Jupyter notebook"
     BINARY = "binary"
 
 
@@ -94,6 +96,8 @@ def kind_of(head: bytes, name: str = "") -> FileKind:
         return FileKind.UTF16
     if is_debug_page(head):
         return FileKind.PAGE
+    if is_notebook(head, name):
+        return FileKind.NOTEBOOK
     if head[257:262] == b"ustar":
         return FileKind.TAR
     return FileKind.BINARY if _is_binary(head) else FileKind.TEXT

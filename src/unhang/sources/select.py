@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from unhang.errors import ArtifactError
+from unhang.model.provenance import Origin
 from unhang.sources.artifact import Artifact
 from unhang.sources.buffer import Length
 from unhang.sources.clean import clean
-from unhang.sources.columns import Column, find_column, speaker
+from unhang.sources.columns import Column, find_column
 from unhang.sources.context import ContextReader, LineContext
+from unhang.sources.counted_marks import CountedMarks, find_counted_marks
 from unhang.sources.headings import SpeakersAbove
 from unhang.sources.json_lines import is_wrapped, unwrapped
 from unhang.sources.line import Line
@@ -34,6 +36,7 @@ def select(
     files: int = 1,
     plain: bool = False,
     ended: Callable[[Length], None] | None = None,
+    marked: Callable[[CountedMarks], None] | None = None,
 ) -> Iterator[Selected]:
     """Yield the logical lines of `artifact` that hold a needle, in order.
 
@@ -48,6 +51,7 @@ def select(
         files: how many files there are; the more, the less each is searched for frequent needles.
         plain: do without compiled libraries even when they are installed.
         ended: is told the length of an artifact that was read to its end.
+        marked: is told the prefix that names a host and counts its processes, where there is one.
 
     Yields:
         A line and the indexes into `wanted` of those that asked for it.
@@ -60,17 +64,19 @@ def select(
     try:
         with artifact.open() as stream:
             chooser = _Chooser(wanted, prepared)
-            prefix = _Prefix()
+            prefix = _Prefix(marked)
             above = SpeakersAbove(artifact.origin)
             named = artifact
             units = windows(stream, prepared, progress, Extent.of(files), prefix.look, ended=ended)
-            for unit in rejoin(_printed(prefix.off(units))):
-                readers = chooser.readers(unit)
-                base = above.base(unit.text, gap=unit.gap)
+            for whole in rejoin(_printed(prefix.off(units))):
+                readers = chooser.readers(whole)
+                base = above.base(whole.text, gap=whole.gap)
+                unit = _led(whole, above.lead)
                 if readers:
                     if base is not named.origin:
                         named = replace(artifact, origin=base)
-                    yield from _lines(named, unit, readers, chooser, contexts)
+                    base = prefix.speaker(unit, named.origin)
+                    yield from _lines(named, unit, readers, chooser, contexts, base=base)
                 elif contexts is not None:
                     _pass_by(unit, contexts)
     except OSError as error:
@@ -82,14 +88,19 @@ def select(
 class _Prefix:
     """The prefix of an artifact, once its beginning has been seen."""
 
-    def __init__(self) -> None:
-        self._column: Column | None = None
+    def __init__(self, marked: Callable[[CountedMarks], None] | None = None) -> None:
+        self._marked = marked
+        self._column: Column | CountedMarks | None = None
 
     def look(self, head: bytes) -> None:
         """Find it in the whole lines of the beginning."""
         whole = head if len(head) < BEGINNING else head.rpartition(b"\n")[0]
         lines = whole.decode("utf-8", "replace").splitlines()
-        self._column = find_column([clean(line) for line in lines])
+        cleaned = [clean(line) for line in lines]
+        marks = find_counted_marks(cleaned)
+        if marks is not None and self._marked is not None:
+            self._marked(marks)
+        self._column = marks or find_column(cleaned)
 
     def off(self, units: Iterator[LineUnit]) -> Iterator[LineUnit]:
         """The units without it, with the name that stands in it."""
@@ -99,6 +110,12 @@ class _Prefix:
                 yield unit
             else:
                 yield replace(unit, name=told[0], lead=told[1], text=told[2])
+
+    def speaker(self, unit: LineUnit, origin: Origin) -> Origin:
+        """Who speaks behind the prefix of a unit."""
+        if unit.name is None or self._column is None:
+            return origin
+        return self._column.speaker(unit.name, origin)
 
 
 def _printed(units: Iterator[LineUnit]) -> Iterator[LineUnit]:
@@ -151,6 +168,13 @@ class _Chooser:
         return missed
 
 
+def _led(unit: LineUnit, length: int) -> LineUnit:
+    """The unit without the name that a command put before its line."""
+    if not length:
+        return unit
+    return replace(unit, lead=unit.lead + unit.text[:length], text=unit.text[length:])
+
+
 def _pass_by(unit: LineUnit, contexts: ContextReader) -> None:
     """Let the reader of contexts see a line near others that nobody wants."""
     if contexts.may_matter(unit.text, gap=unit.gap):
@@ -165,9 +189,10 @@ def _lines(
     readers: frozenset[int],
     chooser: _Chooser,
     contexts: ContextReader | None,
+    *,
+    base: Origin,
 ) -> Iterator[Selected]:
     missed = chooser.with_gap(readers)
-    base = artifact.origin if unit.name is None else speaker(unit.name, artifact.origin)
     for message in peel(unit.text, base):
         line = _line(artifact, unit, message, contexts)
         if readers != missed:

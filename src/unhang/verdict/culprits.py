@@ -15,6 +15,7 @@ from unhang.model.events import (
     Event,
     GpuProcess,
     HoldUp,
+    HostsDiffer,
     LastLine,
     OneDiffers,
     ProcessEnded,
@@ -70,6 +71,8 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
     told = NO_RANKS if cause in _OF_A_PATH else _of_evidence(incident, best)
     if not told and (cause in OF_ONE_RANK or cause is Cause.EXTERNAL_STOP):
         told = _missed(incident)
+    if not told and cause in _OF_A_PATH | {Cause.VERSION_MISMATCH}:
+        return _on_odd_host(incident)
     if told or cause not in OF_ONE_RANK:
         return told
     if incident.world.size == 1:
@@ -81,6 +84,12 @@ def deduce(incident: Incident, cause: Cause, best: Finding) -> Ranks:
         or _before_its_echoes(incident)
         or (_by_device(incident) if cause is Cause.GPU_OOM else NO_RANKS)
     )
+
+
+def _on_odd_host(incident: Incident) -> Ranks:
+    """The ranks of the only host that answers otherwise than all others."""
+    told = {event.hosts for event in incident.all(HostsDiffer)}
+    return speakers.ranks_on(incident, next(iter(told))) if len(told) == 1 else NO_RANKS
 
 
 def _of_evidence(incident: Incident, best: Finding) -> Ranks:

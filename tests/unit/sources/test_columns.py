@@ -9,7 +9,7 @@ import pytest
 import unhang
 from unhang.model.causes import Cause
 from unhang.model.provenance import NOBODY
-from unhang.sources.columns import find_column, speaker
+from unhang.sources.columns import find_column
 
 TIMEOUT = (
     "[rank{rank}]:[E417 21:11:58.300412001 ProcessGroupNCCL.cpp:688] [Rank {rank}] Watchdog caught"
@@ -56,8 +56,10 @@ def test_words_that_begin_sentences_are_none() -> None:
 
 
 def test_what_the_name_is_of() -> None:
-    assert speaker("spark-b", NOBODY).host == "spark-b"
-    assert speaker("rollout", NOBODY).actor == "rollout"
+    column = find_column([f"ash0{n % 2}: [rank0]: {n}" for n in range(8)])
+    assert column is not None
+    assert column.speaker("spark-b", NOBODY).host == "spark-b"
+    assert column.speaker("rollout", NOBODY).actor == "rollout"
 
 
 def test_evidence_shows_the_line_as_it_stands(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ from unhang.model.events.gpus import (
     PeerPathMeasured,
     TopologySeen,
 )
+from unhang.model.events.hosts import HostAddress, HostsDiffer, LinkMeasured, SharedMemorySeen
 from unhang.model.events.index import EventIndex
 from unhang.model.events.lifecycle import (
     FrameworkSeen,
@@ -64,7 +65,7 @@ from unhang.model.events.lifecycle import (
 )
 from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
 from unhang.model.events.meaning import TROUBLE, Fact, Role, Witness
-from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace, StepsTimed
+from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace, StepParts, StepsTimed
 from unhang.model.events.process import (
     ClosingSignal,
     DeviceFault,
@@ -147,6 +148,11 @@ Report: TypeAlias = (
     | TopologySeen
     | PeerPathMeasured
     | LinkLoad
+    | HostAddress
+    | HostsDiffer
+    | LinkMeasured
+    | SharedMemorySeen
+    | StepParts
     | CollectivesMeasured
     | BandwidthMeasured
     | DumpRead
@@ -203,9 +209,11 @@ __all__ = [
     "GroupRef",
     "GroupStatus",
     "HoldUp",
+    "HostAddress",
     "HostMemoryUsed",
     "HostProblem",
     "HostReport",
+    "HostsDiffer",
     "InitStage",
     "InterfaceUsed",
     "KernelEvent",
@@ -213,6 +221,7 @@ __all__ = [
     "LastLine",
     "LinesDropped",
     "LinkLoad",
+    "LinkMeasured",
     "LoopEnd",
     "LoopLeft",
     "LoopStood",
@@ -240,10 +249,12 @@ __all__ = [
     "SettingSeen",
     "SettingTried",
     "Setup",
+    "SharedMemorySeen",
     "StackKind",
     "StackRefused",
     "StackSeen",
     "Stage",
+    "StepParts",
     "StepsPlanned",
     "StepsTimed",
     "StopKind",

@@ -66,6 +66,19 @@ class StepsTimed(Seen, witness=Witness.TOOL, role=Role.REPORT, of_any_text=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepParts(Seen, fact=Fact.BANDWIDTH, witness=Witness.TOOL, role=Role.REPORT):
+    """How much of its steps a program says to communicate; `source` is the last line that does.
+
+    Attributes:
+        communication: share of communication in the parts that are timed, the median of all steps.
+        count: how many steps these are.
+    """
+
+    communication: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkLoad(Seen, witness=Witness.TOOL, role=Role.REPORT):
     """What a network interface carried for a while, as `sar -n DEV` says it.
 

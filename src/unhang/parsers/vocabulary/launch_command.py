@@ -36,7 +36,9 @@ _ALONE = frozenset({"torch", "deepspeed"})
 """Without the number of hosts it is one."""
 _NODE_RANK = re.compile(r"--(?:node|machine)[-_]rank[=\s]+(?P<node>\d{1,5})(?=\s)")
 _DYNAMIC = re.compile(r"--rdzv[-_](?:backend|endpoint)")
-_HOSTS = re.compile(r"\s(?:-H|--?hosts?)[=\s]+(?P<hosts>[\w.-]+:\d{1,3}(?:,[\w.-]+:\d{1,3})*)\s")
+_HOSTS = re.compile(
+    r"\s(?:-H|--?hosts?)[=\s]+(?P<hosts>[\w.-]+(?::\d{1,3})?(?:,[\w.-]+(?::\d{1,3})?)*)\s"
+)
 _SPREAD = re.compile(r"--(?:map-by|rank-by|bynode)\b(?! (?:slot|core))|\s-(?:rr|bynode)\b")
 _PROGRAM = re.compile(r"\s(?:\S+\.py\b|-m\s+\S|--module\s|\./\S|/\S|python|[a-z]\w*_perf\b)")
 _ADVICE = re.compile(
@@ -102,6 +104,6 @@ def _by_slots(command: str, size: int | None) -> tuple[str, ...]:
     listed = _HOSTS.search(command)
     if listed is None or size is None or _SPREAD.search(command) is not None:
         return ()
-    slots = (part.rsplit(":", 1) for part in listed["hosts"].split(","))
-    places = [host for host, count in slots for _ in range(int(count))]
+    slots = (part.partition(":") for part in listed["hosts"].split(","))
+    places = [host for host, _, count in slots for _ in range(int(count or 1))]
     return tuple(places) if len(places) == size else ()

@@ -47,9 +47,11 @@ class NcclReading:
 
 
 _PEER = re.compile(
-    r"(?:peer|remote\s*peer|[Cc]onnect\s*to|recv\s*from|send\s*to|address)\s*"
+    r"(?:peer|remote\s*peer|[Cc]onnect(?:\(\))?\s*to|recv\s*from|send\s*to|address)\s*"
     r"\[?(?P<peer>[A-Za-z0-9][\w.:%\-]{0,120}?)\]?(?=<|\s|,|$)"
 )
+_LOCAL_ID = re.compile(r"\bdlid=(?P<lid>\d{1,6})\b|\bdgid=(?:::ffff:)?(?P<gid>[\da-fA-F.:]{7,40})")
+"""Where UCX's request went: a LID of InfiniBand, or an address of RoCE."""
 _HCA = re.compile(r"\b(?P<hca>(?:mlx|bnxt_re|irdma|efa|rdmap|ionic|hns|erdma)[\w\-]{0,32})")
 _STATUS = re.compile(r"(?:with\s*error|status)\s*=?\s*(?P<status>\d{1,4})")
 _VENDOR = re.compile(r"vendor\s*err(?:or)?\s*(?P<vendor>\d{1,5})")
@@ -57,15 +59,24 @@ _RANKS = re.compile(r"\brank\s*(?P<rank>\d{1,6})")
 _OPERATION = re.compile(r"operation\s*=?\s*(?P<op>[A-Z]\w{2,24})|\((?P<call>Setup|Connect|Init)\)")
 
 
+def _peer(text: str) -> str | None:
+    """Whom a text names: an address, a host, or the LID of an adapter."""
+    went = _LOCAL_ID.search(text)
+    if went is not None:
+        return went["gid"] or f"lid {went['lid']}"
+    peer = _PEER.search(text)
+    return None if peer is None else peer["peer"]
+
+
 def read(text: str) -> NcclReading:
     """Classify `text` and pick out whom it names."""
     reason = classify(text)
-    peer, hca = _PEER.search(text), _HCA.search(text)
+    hca = _HCA.search(text)
     status, vendor = _STATUS.search(text), _VENDOR.search(text)
     operation = _OPERATION.search(text)
     return NcclReading(
         reason=reason,
-        peer=None if peer is None else peer["peer"],
+        peer=_peer(text),
         hca=None if hca is None else hca["hca"],
         status=None if status is None else int(status["status"]),
         vendor_error=None if vendor is None else int(vendor["vendor"]),

@@ -29,13 +29,20 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 
-from unhang.model.events import ExceptionKind, ProcessEnded, PythonException
+from unhang.model.events import (
+    ExceptionKind,
+    ProcessEnded,
+    PythonException,
+    SharedMemorySeen,
+)
 from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS, Ranks
-from unhang.model.incident import Manner, ranks_of
+from unhang.model.incident import Failure, Manner, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.rules.shared import consequences, order
 
+_ROOM, _FULL = 0.6, 0.9
+"""Shares of shared memory below and above which it is not, or is, what ran out."""
 _SPACE = Collect.of("shm_space")
 
 
@@ -76,7 +83,11 @@ def check(incident: Incident) -> Iterator[Finding]:
         if f.signal == signal.SIGBUS and f.manner in (Manner.CRASHED, Manner.EXITED)
     ]
     if ended:
-        ranks = ranks_of(ended) if len(ended) == 1 else NO_RANKS
+        ranks = ranks_of(ended)
+        looks = incident.all(SharedMemorySeen)
+        if looks and max(look.share for look in looks) < _ROOM:
+            yield _with_room(ended, ranks, max(looks, key=lambda look: look.share))
+            return
         yield _finding(
             incident,
             ended,
@@ -85,8 +96,37 @@ def check(incident: Incident) -> Iterator[Finding]:
                 "CRA006.claim_rank",
                 "a process ended by SIGBUS, most likely because /dev/shm is full",
             ),
-            ranks,
+            ranks if len(ended) == 1 else NO_RANKS,
+            hosts=_full_on(looks),
         )
+
+
+def _with_room(ended: Sequence[Failure], ranks: Ranks, look: SharedMemorySeen) -> Finding:
+    """SIGBUS where shared memory has room: a mapped file that became shorter, or the machine."""
+    return check.finding(
+        Strength.SUPPORTS,
+        cause=Cause.RANK_CRASH,
+        claim=say(
+            "CRA006.claim_room",
+            "a process ended by SIGBUS while /dev/shm was full to {percent} % only",
+            percent=round(look.share * 100),
+        ),
+        why=say(
+            "CRA006.why_room",
+            "A page that is mapped from a file cannot be had: most often the file was replaced or"
+            " cut while it was mapped, or its storage failed.",
+        ),
+        culprits=ranks if len(ranks) == 1 else NO_RANKS,
+        at=ended[0].at,
+        evidence=[*ended, look],
+    )
+
+
+def _full_on(looks: Sequence[SharedMemorySeen]) -> frozenset[str]:
+    """The hosts on which it was full, where on others it was not."""
+    full = {look.origin.host for look in looks if look.share >= _FULL}
+    told = {look.origin.host for look in looks}
+    return frozenset(h for h in full if h is not None) if full < told else frozenset()
 
 
 def _only_one_that_failed(incident: Incident) -> Ranks:
@@ -101,6 +141,8 @@ def _finding(
     strength: Strength,
     claim: Message,
     ranks: Ranks,
+    *,
+    hosts: frozenset[str] = frozenset(),
 ) -> Finding:
     first = order.earliest(facts) or facts[0]
     stopped = order.stop_before(incident, first) is not None
@@ -116,6 +158,7 @@ def _finding(
         if stopped
         else None,
         culprits=ranks,
+        culprit_hosts=hosts,
         at=first.at,
         evidence=facts,
         collect=(_SPACE,),

@@ -58,12 +58,17 @@ def check(incident: Incident) -> Iterator[Finding]:
     link = _told(incident, _LINK)
     if broken:
         yield _finding(incident, broken, Strength.PROVES, "broken")
-    elif fabric:
+    elif fabric and not _unfit(incident):
         yield _finding(incident, fabric, Strength.PROVES, "fabric")
     elif multicast:
         yield _finding(incident, multicast, Strength.SUPPORTS, "fabric")
     elif link:
         yield _finding(incident, link, Strength.HINTS, "link")
+
+
+def _unfit(incident: Incident) -> bool:
+    """Whether a driver of another release tells why the fabric is not ready."""
+    return any(d.problem is DeviceProblem.DRIVER for d in incident.all(DeviceFault))
 
 
 def _told(

@@ -27,13 +27,16 @@ NCCL `src/init.cc`, the check of 2.23 and later.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from unhang import lazy_re as re
 from unhang.model.events import NcclClass, NcclFailure, NcclReason, VersionSeen
 from unhang.model.events.base import Seen
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, speakers
 
+_OF_RANK = re.compile(r"\brank (\d{1,6}) version (\d{3,9})")
 _MISUNDERSTOOD = (
     NcclReason.MESSAGE_TRUNCATED,
     NcclReason.SIZE_MISMATCH,
@@ -54,7 +57,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the mismatch that NCCL names, else for banners that differ."""
     told = speakers.nccl(incident, NcclReason.NCCL_VERSIONS)
     if told:
-        yield _finding(list(told), Strength.PROVES, told[0].detail[:160])
+        yield _finding(list(told), Strength.PROVES, told[0].detail[:160], _few(told))
         return
     banners = _banners(incident)
     if len({b.version for b in banners}) > 1:
@@ -76,9 +79,22 @@ def _banners(incident: Incident) -> list[VersionSeen]:
     return list(by_place.values())
 
 
-def _finding(found: list[Seen], strength: Strength, text: str) -> Finding:
+def _few(told: Sequence[NcclFailure]) -> Ranks:
+    """The ranks of the release that fewer have, where NCCL names both of enough ranks."""
+    ranks: dict[str, set[Rank]] = {}
+    for event in told:
+        for rank, version in _OF_RANK.findall(event.detail):
+            ranks.setdefault(version, set()).add(Rank(int(rank)))
+    few, *more = sorted(ranks.values(), key=len) or [set[Rank]()]
+    return frozenset(few) if more and 2 * len(few) < sum(map(len, ranks.values())) else NO_RANKS
+
+
+def _finding(
+    found: list[Seen], strength: Strength, text: str, culprits: Ranks = NO_RANKS
+) -> Finding:
     return check.finding(
         strength,
+        culprits=culprits,
         claim=say("DEV008.claim", "ranks run different versions of NCCL: {text}", text=text),
         why=say("DEV008.why", "Releases of NCCL do not understand each other's messages."),
         at=found[0].at,

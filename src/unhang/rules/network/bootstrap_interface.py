@@ -28,8 +28,8 @@ from collections.abc import Iterator
 
 from unhang.model.events import InterfaceUsed, Progress
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.network.addresses import leads_nowhere
 from unhang.rules.shared import consequences, rivals, speakers
+from unhang.rules.shared.addresses import leads_nowhere
 
 
 @rule(

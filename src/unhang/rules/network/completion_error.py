@@ -40,7 +40,7 @@ from collections.abc import Iterator, Sequence
 from unhang.model.events import KernelEvent, KernelProblem, NcclFailure, NcclReason
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import consequences, rivals, speakers
+from unhang.rules.shared import consequences, ends, rivals, speakers
 
 _MEMORY_STATUSES = frozenset({4, 10, 11})
 _OF_THE_OTHER_SIDE = frozenset({10, 11})
@@ -102,7 +102,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         culprits=NO_RANKS
         if against is not None or first.status in _OF_THE_OTHER_SIDE
         else _lone(incident, found),
-        culprit_hosts=_flapped(incident) or _accused(found),
+        culprit_hosts=_flapped(incident) or _accused(found) or ends.of_failed(incident, found),
         at=first.at,
         evidence=found,
     )
@@ -115,7 +115,7 @@ def _lone(incident: Incident, found: Sequence[NcclFailure]) -> Ranks:
         there = [e for e in found if e.origin.host in flapped]
         ranks = speakers.ranks(incident, there)
         return ranks if len(ranks) == 1 else NO_RANKS
-    if _accused(found):
+    if _accused(found) or ends.of_failed(incident, found):
         return NO_RANKS
     printers = {(e.origin.host, e.origin.pid, e.origin.rank) for e in found}
     return speakers.ranks(incident, found) if len(printers) == 1 else NO_RANKS

@@ -30,9 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unhang.model.events import GlooFault, GlooProblem
+from unhang.model.events import GlooFault, GlooProblem, HostAddress
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.rules.shared import consequences, rivals, speakers
+from unhang.rules.shared.addresses import leads_nowhere
 
 _FAILED = frozenset({GlooProblem.CONNECT_FAILED, GlooProblem.LOOPBACK})
 
@@ -81,9 +82,17 @@ def check(incident: Incident) -> Iterator[Finding]:
             " reach it.",
         ),
         rival=against,
+        culprit_hosts=_by_name(incident),
         at=first.at,
         evidence=[first, *failed],
     )
+
+
+def _by_name(incident: Incident) -> frozenset[str]:
+    """The hosts whose own name leads to themselves alone, where those of others do not."""
+    told = [a for a in incident.all(HostAddress) if a.by_name]
+    wrong = frozenset(a.host for a in told if leads_nowhere(a.address))
+    return wrong if 2 * len(wrong) < len({a.host for a in told}) else frozenset()
 
 
 def _on_one_host(incident: Incident) -> bool:

@@ -31,7 +31,7 @@ from unhang.model.events import GlooFault, GlooProblem, NcclReason
 from unhang.model.events.base import Seen
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.shared import consequences, speakers
+from unhang.rules.shared import consequences, ends, speakers
 
 
 @rule(
@@ -58,8 +58,12 @@ def check(incident: Incident) -> Iterator[Finding]:
             " or in its container.",
         ),
         culprits=_minority(incident, found)
-        or speakers.ranks_on(incident, speakers.minority_hosts(incident, found)),
-        culprit_hosts=speakers.minority_hosts(incident, found),
+        or speakers.ranks_on(
+            incident,
+            ends.without_common_interface(incident) or speakers.minority_hosts(incident, found),
+        ),
+        culprit_hosts=ends.without_common_interface(incident)
+        or speakers.minority_hosts(incident, found),
         at=found[0].at,
         evidence=found,
     )

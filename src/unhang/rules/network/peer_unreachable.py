@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang.model.events import InterfaceUsed, NcclFailure, NcclReason
+from unhang.model.events import HostAddress, InterfaceUsed, NcclFailure, NcclReason
 from unhang.model.finding import Collect
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
-from unhang.rules.network.addresses import leads_nowhere
-from unhang.rules.shared import consequences, rivals, speakers
+from unhang.rules.shared import consequences, ends, rivals, speakers
+from unhang.rules.shared.addresses import leads_nowhere
 
 _DROPPED = frozenset({NcclReason.CONNECT_TIMED_OUT, NcclReason.NO_ROUTE})
 _REFUSED = frozenset({NcclReason.CONNECT_REFUSED, NcclReason.CONNECT_ABORTED})
@@ -90,10 +90,17 @@ def check(incident: Incident) -> Iterator[Finding]:
             " from another host.",
         ),
         rival=against,
+        culprit_hosts=_whose(incident, failed, wrong),
         at=first.at,
         evidence=[first, *failed],
         collect=() if strength is Strength.PROVES and against is None else (_NCCL_INFO,),
     )
+
+
+def _whose(incident: Incident, failed: Sequence[NcclFailure], wrong: str | None) -> frozenset[str]:
+    """The one host that has the wrong address, else the one that is an end of all failures."""
+    owners = frozenset[str]() if wrong is None else ends.owners_of(incident, wrong)
+    return owners if len(owners) == 1 else ends.of_failed(incident, failed)
 
 
 def _strength(first: NcclFailure, wrong: str | None) -> Strength:
@@ -107,7 +114,9 @@ def _strength(first: NcclFailure, wrong: str | None) -> Strength:
 def _private_address(incident: Incident, failed: Sequence[NcclFailure]) -> str | None:
     """An address or interface in use that other hosts cannot reach."""
     for event in failed:
-        if event.peer is not None and leads_nowhere(event.peer):
+        of = [a for a in incident.all(HostAddress) if a.address == event.peer]
+        own = any(leads_nowhere(a.interface) for a in of)
+        if event.peer is not None and (own or leads_nowhere(event.peer)):
             return event.peer
     used = [u for u in incident.all(InterfaceUsed) if u.library == "nccl"]
     for interface in used if len(speakers.hosts(used)) > 1 else ():

@@ -97,7 +97,7 @@ def _finding(incident: Incident, found: Sequence[NcclFailure], sure: Strength) -
     bare = first.reason is NcclReason.IB_QP_CONNECT and "create_qp" in first.detail
     against = rivals.of_errors(incident, found)
     # A queue pair takes two to connect; what a process's own devices refuse is of its host.
-    own = first.reason is not NcclReason.IB_QP_CONNECT
+    own = bare or first.reason is not NcclReason.IB_QP_CONNECT
     return check.finding(
         Strength.SUPPORTS if bare else sure,
         claim=say(

@@ -8,11 +8,10 @@ from typing import TypeVar
 
 from unhang.model.events import CommunicatorStage, DumpSignal, NcclFailure, NcclReason, WorldSeen
 from unhang.model.events.base import Seen
-from unhang.model.host_lists import short_host
 from unhang.model.ids import NO_RANKS, Rank, Ranks, RankSpans
 from unhang.model.incident import Incident
 from unhang.model.provenance import Origin
-from unhang.rules.shared import order
+from unhang.rules.shared import ends, order
 
 S = TypeVar("S", bound=Seen)
 
@@ -101,10 +100,10 @@ def ranks_on(incident: Incident, names: Iterable[str]) -> Ranks:
     Tables list them, or some are known and the ranks of the job lie side by side on hosts that have
     as many each.
     """
-    wanted = {short_host(name) for name in names}
+    wanted = {ends.host_of(incident, name) for name in names}
     on_host: dict[str | None, set[Rank]] = defaultdict(set)
     for facts in incident.roster.values():
-        on_host[short_host(facts.host)].add(facts.rank)
+        on_host[ends.host_of(incident, facts.host)].add(facts.rank)
     known = frozenset(r for name in wanted for r in on_host.get(name, set()))
     size = incident.world.size
     named = sum(len(ranks) for host, ranks in on_host.items() if host is not None)
@@ -112,7 +111,7 @@ def ranks_on(incident: Incident, names: Iterable[str]) -> Ranks:
         return NO_RANKS
     if named == size or named == len(incident.roster) == _listed(incident):
         return known
-    if _fill_one_more_host(on_host, size):
+    if _fill_one_more_host(on_host, size) or _fill_all(on_host):
         return known
     return whole_nodes(incident, known, len(wanted))
 
@@ -127,6 +126,13 @@ def _fill_one_more_host(on_host: Mapping[str | None, set[Rank]], size: int | Non
     known = frozenset[Rank]().union(*on_host.values())
     whole = len(known) == (max(known, default=-1) + 1 if size is None else size)
     return several and whole and len(each) == 1 and len(on_host.get(None, ())) in each
+
+
+def _fill_all(on_host: Mapping[str | None, set[Rank]]) -> bool:
+    """Whether the known ranks go from 0 on without a gap, as many on each of several hosts."""
+    told = sorted(rank for ranks in on_host.values() for rank in ranks)
+    each = {len(ranks) for ranks in on_host.values()}
+    return None not in on_host and len(on_host) > 1 and len(each) == 1 and told[-1] + 1 == len(told)
 
 
 def whole_nodes(incident: Incident, known: Ranks, nodes: int) -> Ranks:

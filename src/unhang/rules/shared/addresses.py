@@ -5,7 +5,7 @@ from __future__ import annotations
 from unhang import lazy_re as re
 
 _PRIVATE_TO_ONE_HOST = re.compile(
-    r"^(?:lo\d*|docker\d*|br-\w+|virbr\d+|veth\w*|cni\d+|flannel\S*|tun\d+|tunl\d+|ip6tnl\d+|"
+    r"^(?:lo\d*|docker\d*|br-\w+|lx[cd]br\d+|virbr\d+|veth\w*|cni\d+|flannel\S*|tun\d+|tunl\d+|ip6tnl\d+|"
     r"gre\d+|sit\d+|dummy\d+|podman\d+|127\.\S+|169\.254\.\S+|fe80:\S*|::1)$"
 )
 
