@@ -18,6 +18,7 @@ from unhang.assemble.job_outcome import (
     has_finished,
 )
 from unhang.assemble.log_waits import waits_of_logs
+from unhang.assemble.numbered_stacks import number_stacks
 from unhang.assemble.phases import find_open_phases
 from unhang.assemble.ras_waits import waits_of_ras
 from unhang.assemble.recorder import analyse_dumps
@@ -97,6 +98,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
     children = call("children", None, find_children, events)
     if world.size is None and children is not None and children.count > 1:
         world = World(size=children.count, basis="processes of the launcher")
+    events = call("stack-numbers", events, number_stacks, events, world.size)
     identity = call("identity", None, Identity, events, world.size, children)
     identity = identity or Identity((), None)
     signed = [identity.sign(event) for event in events]
