@@ -12,6 +12,7 @@ from unhang.assemble import assemble
 from unhang.assemble.beside import Beside, Parted, set_aside
 from unhang.assemble.given_files import tells_of_an_event
 from unhang.engine.gather import Gathered
+from unhang.engine.ledger import side_by_side
 from unhang.engine.reading import SPENT
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
@@ -36,6 +37,7 @@ from unhang.model.incident import Incident, Introduced
 from unhang.model.provenance import Message, Problem
 from unhang.model.statement import Source
 from unhang.remedies import suggest
+from unhang.rules.shared.order import DECISIVE
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
@@ -70,6 +72,13 @@ def judged(
     after that in words that no parser knows.
     """
     found, incident = _judged(gathered, framework, models)
+    if _leaves_open(found):
+        own = [f for f in incident.failures if f.manner in DECISIVE]
+        more = None if incident.finished else side_by_side(gathered, incident, found.culprits, own)
+        again = None if more is None else _judged(more, framework, models)
+        told = None if again is None else again[0].cause
+        if again is not None and told in _OF_RANKS_APART and found.cause in (None, told):
+            return again
     if _accuses(found):
         counted = _worked_on(gathered, incident)
         introduced = _introduced(gathered, incident)
@@ -79,6 +88,16 @@ def judged(
             if not _accuses(again[0]) or (introduced is not None and not _blames(again[0])):
                 return again
     return found, incident
+
+
+_OF_RANKS_APART = (Cause.UNEVEN_WORK, Cause.DESYNC, Cause.MODEL_DIVERGENCE)
+
+
+def _leaves_open(found: Diagnosis) -> bool:
+    """Whether a verdict names no cause, or one of ranks that are apart and none of these."""
+    if found.cause is None:
+        return found.outcome in (Outcome.UNDETERMINED, Outcome.LOCATED)
+    return found.cause in _OF_RANKS_APART and not found.culprits
 
 
 def _accuses(found: Diagnosis) -> bool:

@@ -46,6 +46,7 @@ from unhang.model.events.gpus import (
 )
 from unhang.model.events.index import EventIndex
 from unhang.model.events.lifecycle import (
+    ApartKind,
     FrameworkSeen,
     LastLine,
     LinesDropped,
@@ -54,6 +55,7 @@ from unhang.model.events.lifecycle import (
     OneDiffers,
     PhaseMark,
     Progress,
+    RanksApart,
     SettingSeen,
     SettingTried,
     StackSeen,
@@ -132,6 +134,7 @@ Report: TypeAlias = (
     | LastLine
     | LinesDropped
     | OneDiffers
+    | RanksApart
     | UnreadLine
     | LoopStood
     | StackRefused
@@ -166,6 +169,7 @@ Event: TypeAlias = (
 __all__ = [
     "TROUBLE",
     "Alarm",
+    "ApartKind",
     "BandwidthMeasured",
     "BarrierMissing",
     "CheckFault",
@@ -229,6 +233,7 @@ __all__ = [
     "ProcessEnded",
     "Progress",
     "PythonException",
+    "RanksApart",
     "RasGroup",
     "RasProblem",
     "RasReport",
