@@ -44,10 +44,11 @@ from unhang.model.events import (
 )
 from unhang.model.guard import Guard
 from unhang.model.ids import NO_RANKS, ManyRanks, Rank, Ranks
-from unhang.model.incident import Call, Incident, RankFacts, World
+from unhang.model.incident import Call, Incident, OpenPhase, RankFacts, World
+from unhang.model.phases import Phase
 from unhang.model.ras import RasRanks
 from unhang.model.recorder_analysis import RecorderAnalysis
-from unhang.model.stack_states import StackState
+from unhang.model.stack_states import Doing, StackState
 from unhang.model.waits import NO_WAITS, Analysis, WitnessKind
 from unhang.waitgraph import analyse, merge
 
@@ -123,7 +124,11 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
         calls=calls,
         failures=failures,
         strangers=strangers,
-        open_phases=call("phases", (), find_open_phases, run, gave_up),
+        open_phases=tuple(
+            p
+            for p in call("phases", (), find_open_phases, run, gave_up)
+            if not _is_past(p, stances)
+        ),
         stances=stances,
         standings=call("stack-classes", (), find_standings, stances),
         analyses=analyses,
@@ -133,6 +138,14 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
         versions=call("versions", {}, find_versions, events),
         coverage=coverage,
         recorded=recorded,
+    )
+
+
+def _is_past(phase: OpenPhase, stances: Sequence[StackState]) -> bool:
+    """Whether a rank's stack shows it back in the training: only that has a backward pass."""
+    return phase.phase is not Phase.TRAIN and any(
+        s.rank == phase.rank is not None and s.doing is Doing.STEPS and "backward" in (s.op or "")
+        for s in stances
     )
 
 
