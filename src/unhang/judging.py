@@ -34,6 +34,7 @@ from unhang.model.events import (
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident, Introduced
+from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem
 from unhang.model.statement import Source
 from unhang.remedies import suggest
@@ -169,7 +170,7 @@ def _judged(
 
     found, incident = of(parted.without_loose(), artifacts - len(parted.loose))
     loosely = None
-    if parted.loose and not (_stands(found) and not _asks_the_kernel(found, parted)):
+    if parted.loose and (not _stands(found) or _asks_others(found, parted)):
         loosely = of(_explaining(parted, found), artifacts)
     if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
         found, incident = loosely
@@ -202,8 +203,14 @@ def _stands(found: Diagnosis) -> bool:
     return found.outcome in (Outcome.CAUSE, Outcome.HEALTHY)
 
 
-def _asks_the_kernel(found: Diagnosis, parted: Parted) -> bool:
-    """Whether a kernel's word on its GPUs is at hand, where a program only saw its GPU fail."""
+def _asks_others(found: Diagnosis, parted: Parted) -> bool:
+    """Whether loose files may say more of what stands.
+
+    Who shuts down may have come to its end, or raised: its own error tells. Where a program only
+    saw its GPU fail, a kernel's word on it may be at hand.
+    """
+    if found.phase is Phase.TEARDOWN:
+        return True
     return found.cause is Cause.GPU_KERNEL_FAULT and any(
         isinstance(event, KernelEvent) and event.problem is KernelProblem.XID
         for event in parted.events
