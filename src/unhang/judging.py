@@ -12,6 +12,7 @@ from unhang.assemble import assemble
 from unhang.assemble.beside import Beside, Parted, set_aside
 from unhang.assemble.given_files import tells_of_an_event
 from unhang.engine.gather import Gathered
+from unhang.engine.ledger import side_by_side
 from unhang.engine.reading import SPENT
 from unhang.model.causes import Cause
 from unhang.model.diagnosis import Diagnosis, Outcome
@@ -33,9 +34,11 @@ from unhang.model.events import (
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.guard import Guard
 from unhang.model.incident import Incident, Introduced
+from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem
 from unhang.model.statement import Source
 from unhang.remedies import suggest
+from unhang.rules.shared.order import DECISIVE
 from unhang.verdict.as_a_whole import as_a_whole
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
@@ -71,6 +74,13 @@ def judged(
     after that in words that no parser knows.
     """
     found, incident = _judged(gathered, framework, models)
+    if _leaves_open(found):
+        own = [f for f in incident.failures if f.manner in DECISIVE]
+        more = None if incident.finished else side_by_side(gathered, incident, found.culprits, own)
+        again = None if more is None else _judged(more, framework, models)
+        told = None if again is None else again[0].cause
+        if again is not None and told in _OF_RANKS_APART and found.cause in (None, told):
+            return again
     if _accuses(found):
         counted = _worked_on(gathered, incident)
         introduced = _introduced(gathered, incident)
@@ -80,6 +90,16 @@ def judged(
             if not _accuses(again[0]) or (introduced is not None and not _blames(again[0])):
                 return again
     return found, incident
+
+
+_OF_RANKS_APART = (Cause.UNEVEN_WORK, Cause.DESYNC, Cause.MODEL_DIVERGENCE)
+
+
+def _leaves_open(found: Diagnosis) -> bool:
+    """Whether a verdict names no cause, or one of ranks that are apart and none of these."""
+    if found.cause is None:
+        return found.outcome in (Outcome.UNDETERMINED, Outcome.LOCATED)
+    return found.cause in _OF_RANKS_APART and not found.culprits
 
 
 def _accuses(found: Diagnosis) -> bool:
@@ -152,7 +172,7 @@ def _judged(
 
     found, incident = of(parted.without_loose(), aside | parted.loose)
     loosely = None
-    if parted.loose and not (_stands(found) and not _asks_the_kernel(found, parted)):
+    if parted.loose and (not _stands(found) or _asks_others(found, parted)):
         loosely = of(_explaining(parted, found), aside)
     if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
         found, incident = loosely
@@ -189,8 +209,14 @@ def _stands(found: Diagnosis) -> bool:
     return found.outcome in (Outcome.CAUSE, Outcome.HEALTHY)
 
 
-def _asks_the_kernel(found: Diagnosis, parted: Parted) -> bool:
-    """Whether a kernel's word on its GPUs is at hand, where a program only saw its GPU fail."""
+def _asks_others(found: Diagnosis, parted: Parted) -> bool:
+    """Whether loose files may say more of what stands.
+
+    Who shuts down may have come to its end, or raised: its own error tells. Where a program only
+    saw its GPU fail, a kernel's word on it may be at hand.
+    """
+    if found.phase is Phase.TEARDOWN:
+        return True
     return found.cause is Cause.GPU_KERNEL_FAULT and any(
         isinstance(event, KernelEvent) and event.problem is KernelProblem.XID
         for event in parted.events

@@ -18,6 +18,7 @@ from unhang.assemble.job_outcome import (
     has_finished,
 )
 from unhang.assemble.log_waits import waits_of_logs
+from unhang.assemble.numbered_stacks import number_stacks
 from unhang.assemble.phases import find_open_phases
 from unhang.assemble.ras_waits import waits_of_ras
 from unhang.assemble.recorder import analyse_dumps
@@ -43,10 +44,11 @@ from unhang.model.events import (
 )
 from unhang.model.guard import Guard
 from unhang.model.ids import NO_RANKS, ManyRanks, Rank, Ranks
-from unhang.model.incident import Call, Incident, RankFacts, World
+from unhang.model.incident import Call, Incident, OpenPhase, RankFacts, World
+from unhang.model.phases import Phase
 from unhang.model.ras import RasRanks
 from unhang.model.recorder_analysis import RecorderAnalysis
-from unhang.model.stack_states import StackState
+from unhang.model.stack_states import Doing, StackState
 from unhang.model.waits import NO_WAITS, Analysis, WitnessKind
 from unhang.waitgraph import analyse, merge
 
@@ -97,6 +99,7 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
     children = call("children", None, find_children, events)
     if world.size is None and children is not None and children.count > 1:
         world = World(size=children.count, basis="processes of the launcher")
+    events = call("stack-numbers", events, number_stacks, events, world.size)
     identity = call("identity", None, Identity, events, world.size, children)
     identity = identity or Identity((), None)
     if identity.several:
@@ -123,7 +126,11 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
         calls=calls,
         failures=failures,
         strangers=strangers,
-        open_phases=call("phases", (), find_open_phases, run, gave_up),
+        open_phases=tuple(
+            p
+            for p in call("phases", (), find_open_phases, run, gave_up)
+            if not _is_past(p, stances)
+        ),
         stances=stances,
         standings=call("stack-classes", (), find_standings, stances),
         analyses=analyses,
@@ -133,6 +140,14 @@ def _assemble_run(events: Sequence[Event], artifacts: int, guard: Guard) -> Inci
         versions=call("versions", {}, find_versions, events),
         coverage=coverage,
         recorded=recorded,
+    )
+
+
+def _is_past(phase: OpenPhase, stances: Sequence[StackState]) -> bool:
+    """Whether a rank's stack shows it back in the training: only that has a backward pass."""
+    return phase.phase is not Phase.TRAIN and any(
+        s.rank == phase.rank is not None and s.doing is Doing.STEPS and "backward" in (s.op or "")
+        for s in stances
     )
 
 

@@ -38,6 +38,7 @@ from unhang.model.events import (
     StackSeen,
     StepsTimed,
     StopSeen,
+    ThreadStack,
     WorldSeen,
 )
 from unhang.model.time import Clock, Instant
@@ -204,7 +205,12 @@ def _is_copied(files: Iterable[GivenFile]) -> bool:
 
 
 def _names_another(file: GivenFile) -> bool:
-    """Whether it shows a job at work, or a host; a cluster names the pods that it stops."""
+    """Whether it shows a job at work, or a host; a cluster names the pods that it stops.
+
+    Stacks alone are taken of the job that somebody asks about.
+    """
+    if file.tells(ThreadStack) and not file.works and not file.hosts:
+        return False
     stops = all(isinstance(event, StopSeen | ClosingSignal) for event in file.events)
     return file.lives or (bool(file.hosts) and not stops)
 

@@ -138,6 +138,8 @@ def _stance(key: _Process, stacks: Sequence[ThreadStack]) -> StackState | None:
         moved=_moved(snapshots),
         gil_taken_by=_gil(last),
         source=(stuck or main).source,
+        group=main.group,
+        peer=main.peer,
     )
 
 

@@ -51,6 +51,13 @@ _KERNEL = patterns_of(Doing, "unhang.assemble", "data/kernel_frames.toml")
 _RUN_THE_MODEL = frozenset({Phase.EVAL, Phase.GENERATE, Phase.COMPILE})
 MOVE_BYTES = frozenset({Phase.SAVE, Phase.LOAD, Phase.DATA, Phase.LOGGING})
 """Phases whose work is to read or write."""
+_OWN_CALL = re.compile(
+    r"_?(?:\w{1,30}_)?(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|bcast|barrier)"
+    r"(?:_\w{1,40})?|_?i?(?:send|recv|receive)(?:_(?:prev|next|forward|backward|activations?|grads?"
+    r"|gradients?|tensors?|obj\w*|data|meta\w*|shapes?))*",
+    re.IGNORECASE,
+)
+_OWN_WAIT = re.compile(r"_?(?:\w{1,30}_)?(?:wait|sync|synchroni[sz]e|poll|spin|join)(?:_\w{1,40})?")
 _COLLECTIVES = "torch/distributed/"
 _OURS = "unhang/probe/"
 """Of a watched run, around the functions of torch that take a limit."""
@@ -77,6 +84,8 @@ def read_stack(stack: ThreadStack) -> StackReading:
     if stack.kind is StackKind.KERNEL:
         return _read_kernel(stack)
     inner = _innermost(stack.frames)
+    if inner is None or inner.doing is Doing.DEVICE:
+        inner = _own_wait(stack.frames, inner) or inner
     if inner is not None:
         return inner
     return StackReading(
@@ -189,6 +198,28 @@ def _decide(
                 return lock
             step = meaning.kind is FrameKind.STEP
             return StackReading(doing=Doing.STEPS if step else Doing.DEVICE, op=function, at=index)
+
+
+def _own_wait(frames: Sequence[Frame], device: StackReading | None) -> StackReading | None:
+    """A wait in a collective that the program wraps itself, as the name of its function says.
+
+    That counts where nothing runs below it but what waits: for the GPU, or by its own name.
+    """
+    end = len(frames) if device is None else device.at
+    for index in range(end - 1, -1, -1):
+        if not _is_own(frames[index]):
+            if device is None:
+                return None
+            continue
+        function = bare(frames[index].function)
+        if _OWN_CALL.fullmatch(function) is not None:
+            phase, _ = _phase(frames[:index])
+            return StackReading(
+                doing=Doing.WAITS, op=function, phase=phase, certain=False, at=index
+            )
+        if _OWN_WAIT.fullmatch(function) is None:
+            return None
+    return None
 
 
 def _outermost_wait(frames: Sequence[Frame], index: int) -> int:

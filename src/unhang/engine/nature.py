@@ -317,13 +317,13 @@ def _told(lines: Sequence[str]) -> tuple[frozenset[str], tuple[Instant, ...]]:
                 hosts.add(message.origin.host)
             if message.at is not None and message.at.clock in DATED:
                 days.append(message.at)
-        if (day := _day(line)) is not None:
+        if (day := day_of(line)) is not None:
             days.append(day)
     days.sort(key=lambda day: (day.clock is Clock.LOCAL_NO_YEAR, day.seconds))
     return frozenset(hosts), tuple(days[:: max(len(days) - 1, 1)])
 
 
-def _day(line: str) -> Instant | None:
+def day_of(line: str) -> Instant | None:
     """The day and the minute that stand in a line."""
     if (found := _DATE.search(line)) is not None:
         year, month, day, hour, minute = map(int, found.groups())

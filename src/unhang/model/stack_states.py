@@ -57,6 +57,8 @@ class StackState:
         idle: it used no CPU; None where nothing tells.
         moved: an earlier stack of it stands elsewhere in the same work: it gets on.
         gil_taken_by: thread that keeps the interpreter lock in native code while others want it.
+        group: ranks of the process group that it waits in, by a variable of its stack.
+        peer: the rank that it sends to or receives from, likewise.
     """
 
     rank: Rank | None
@@ -74,6 +76,14 @@ class StackState:
     moved: bool
     gil_taken_by: str | None
     source: Provenance
+    group: Ranks = NO_RANKS
+    peer: Rank | None = None
+
+    @property
+    def needs(self) -> Ranks:
+        """The ranks that its call needs besides its own, as far as a variable tells."""
+        told = self.group if self.peer is None else frozenset({self.peer})
+        return told if self.rank is None else told - {self.rank}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

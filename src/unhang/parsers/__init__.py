@@ -33,7 +33,7 @@ READ_ANY_WORDS = frozenset(
         ),
         "check-report",
         *("native-stacks", "native-threads", "python-stacks", "kernel-stacks", "stacks_seen"),
-        "loops-stood",
+        *("loops-stood", "pids"),
         *("endings", "frameworks", "membership", "settings_seen", "torch_version", "versions"),
         *("host-addresses", "host-answers", "link-pairs", "placement", "shm-space"),
         *("dropped-lines", "nccl-info", "phase_marks", "progress", "traceback"),

@@ -13,12 +13,12 @@ Reads (horovod/common/stall_inspector.cc of 0.19 to 0.28; operations.cc before; 
 A report tells of one moment: a rank that starts late is reported, comes, and all is well. So only
 the last report of a log counts. Where all ranks are missing from something, the report accuses
 nobody; ranks of which each is alone with tensors of its own, report after report, submit different
-ones.
+ones, and so do two sides each of which lacks what the other one does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from unhang import lazy_re as re
 from unhang.model.events import DesyncReported, Event, Fingerprint, FingerprintMismatch
@@ -34,6 +34,8 @@ _INLINE = re.compile(
     r"(?P<ranks>\d[\d, ]{0,4000})\]"
 )
 _ALL_OPS = re.compile(r"Stalled ops:")
+_TENSORS = re.compile(r",? +")
+_SIDES = 2
 _MOST_ROWS = 4096
 
 
@@ -47,7 +49,8 @@ class HorovodParser(LineParser, name="horovod", after=64):
         self._absent: set[Rank] = set()
         self._joined: set[Rank] = set()
         self._alone: dict[Rank, str] = {}
-        self._alike = 0
+        self._lacks: dict[Rank, str] = {}
+        self._alike = self._crossed = 0
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Take one line; the last report is said when the artifact has ended."""
@@ -55,7 +58,7 @@ class HorovodParser(LineParser, name="horovod", after=64):
             self._count()
             self._head = line
             self._absent, self._joined, self._in_block = set(), set(), False
-            self._alone = {}
+            self._alone, self._lacks = {}, {}
         elif self._head is not None:
             self._take(line)
         return iter(())
@@ -64,7 +67,12 @@ class HorovodParser(LineParser, name="horovod", after=64):
         """Say the last report."""
         self._count()
         if self._head is not None and self._alike > 1:
-            yield from self._different(self._head)
+            yield from self._different(self._head, self._alone)
+        if self._head is not None and self._crossed > 1:
+            # What one lacks the other has submitted.
+            first, second = dict.fromkeys(self._lacks.values())
+            submitted = {r: second if t == first else first for r, t in self._lacks.items()}
+            yield from self._different(self._head, submitted)
         told = self._absent - self._joined if self._absent else self._joined and self._whole
         if self._head is not None and told:
             yield DesyncReported(
@@ -79,10 +87,16 @@ class HorovodParser(LineParser, name="horovod", after=64):
         """Count reports in a row in which several ranks are alone, each with its own tensors."""
         told = len(self._alone) > 1 and self._joined == set(self._alone)
         self._alike = self._alike + 1 if told else 0
+        tensors = [set(_TENSORS.split(text)) for text in dict.fromkeys(self._lacks.values())]
+        apart = len(tensors) == _SIDES and tensors[0].isdisjoint(tensors[1])
+        everybody = len(self._lacks) > _SIDES and max(self._lacks) + 1 == len(self._lacks)
+        self._crossed = self._crossed + 1 if apart and everybody else 0
 
-    def _different(self, head: Line) -> Iterator[Event]:
-        (first, tensor), *others = sorted(self._alone.items())
+    def _different(self, head: Line, ran: Mapping[Rank, str]) -> Iterator[Event]:
+        (first, tensor), *others = sorted(ran.items())
         for rank, other in others:
+            if other == tensor:
+                continue
             yield FingerprintMismatch(
                 **place(head),
                 rank=rank,
@@ -100,6 +114,7 @@ class HorovodParser(LineParser, name="horovod", after=64):
         row = _ROW.search(line.raw) if self._in_block and len(self._absent) < _MOST_ROWS else None
         if row is not None:
             self._absent.add(Rank(int(row["rank"])))
+            self._lacks[Rank(int(row["rank"]))] = row["tensors"].removesuffix("...").strip()
             return
         self._in_block = False
         if line.says(_INLINE) is None:

@@ -39,6 +39,12 @@ _AGAINST = re.compile(
     r"|all\sranks|every\srank|together|load(?:ing|ed)?|download\w*|init\w*|resum\w*|continu\w*|skip\w*)\b",
     re.IGNORECASE,
 )
+_NOT_YET = re.compile(
+    r"\b(?:not|no[tn]e|never|until|unless|if|when|wait\w*|will|would|should|before|all\sranks"
+    r"|every\srank|together|load(?:ing|ed)?|download\w*|init\w*|resum\w*|continu\w*)\b|\d/\d+\]?\s?\[",
+    re.IGNORECASE,
+)
+"""The same in front of what ended: what comes behind that tells what the rank does next."""
 _LONGEST = 240
 _DETAIL_LIMIT = 100
 
@@ -54,11 +60,29 @@ class LoopLeftParser(LineParser, name="loop-left", sampled=True):
         origin, said = _signed(line, signed)
         if origin is None or _AGAINST.search(said) is not None:
             return
-        end = next((end for end, words in _ENDS if words.search(said) is not None), None)
+        end = _end(said)
         if end is not None:
             fields = place(line)
             fields["origin"] = origin
             yield LoopLeft(**fields, end=end, detail=" ".join(said.split())[:_DETAIL_LIMIT])
+
+
+def end_of(line: Line) -> LoopEnd | None:
+    """What the rank whose line it is says to be at an end, validation apart.
+
+    >>> end_of(Line(artifact="a", number=1, text="epoch 2 done, 1301 updates", raw=""))
+    <LoopEnd.EPOCH: 'epoch'>
+    """
+    said = line.text
+    found = (m for _, words in _ENDS[:-1] for m in (words.search(said),) if m is not None)
+    match = next(found, None)
+    if match is None or len(said) > _LONGEST or _NOT_YET.search(said, 0, match.end()) is not None:
+        return None
+    return _end(said)
+
+
+def _end(said: str) -> LoopEnd | None:
+    return next((end for end, words in _ENDS if words.search(said) is not None), None)
 
 
 def _signed(line: Line, signed: re.Match[str] | None) -> tuple[Origin | None, str]:

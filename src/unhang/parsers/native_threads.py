@@ -9,6 +9,7 @@ Reads::
     #9  0x… in _PyEval_EvalFrameDefault (…) (f=Frame 0x…, for file /…/train.py, line 26, in main ())
     [Inferior 1 (process 4711) detached]
     PID 4711 - process / TID 4712: / #0  0x00007f… ncclGroupEnd                 (eu-stack)
+    --- rank 3 (pid 4711) --- / #0  0x00007f… in PMPI_Allreduce () from …        (gdb, one thread)
 
 Frames of the interpreter that tell the Python code they run are said as that code. The number of a
 thread is gdb's; thread 1 is the main one, and its LWP is the process. gdb prints it last, so the
@@ -39,6 +40,7 @@ _PID = re.compile(
 _FRAME = re.compile(
     r"^\s*#(?P<number>\d{1,4})\s+(?:0x[0-9a-f]{1,16} (?:in )?)?(?P<function>[^\s(]{1,400})"
 )
+_FIRST_FRAME = re.compile(r"^\s*#0\s")
 _LIBRARY = re.compile(r"\bfrom (?P<file>\S{1,300})\s*$|\bat (?P<code>\S{1,300}):(?P<line>\d{1,7})$")
 _PYTHON = re.compile(
     r"for file (?P<file>[^,\s]{1,400}), line (?P<line>\d{1,7}), in (?P<function>[\w<>.]{1,120})"
@@ -86,6 +88,10 @@ class NativeThreadsParser(
             yield from self._begin(thread)
         elif self._threads:
             self._frame(line)
+        elif self._owner is not None and _FIRST_FRAME.match(line.text) is not None:
+            # `bt` of the thread that the debugger stopped in
+            self._threads.append(_Thread(1, self._owner.pid or self._pid or 0, None))
+            self._frame(line)
 
     def finish(self) -> Iterator[Event]:
         """Say the stacks of the last process."""
@@ -124,7 +130,7 @@ class NativeThreadsParser(
         threads, pid, owner = self._threads, self._pid, self._owner
         self._threads, self._pid, self._owner = [], None, None
         if pid is None:
-            pid = next((t.tid for t in threads if t.number == 1), None)
+            pid = next((t.tid for t in threads if t.number == 1 and t.tid), None)
         if not any(map(_trains, threads)):
             return  # a debugger's session with some other program
         for thread in threads:

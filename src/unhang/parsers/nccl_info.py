@@ -58,6 +58,7 @@ _STAGES = {
     "destroycomplete": InitStage.DESTROY,
 }
 _DEVICE = re.compile(r"cudaDev\s*(?P<device>\d{1,9})")
+_NVML = re.compile(r"nvmlDev\s*(?P<index>\d{1,9})")
 _BUS = re.compile(r"busId\s*(?P<bus>[0-9a-f]+)")
 _COMM_ID = re.compile(r"commId\s*(?P<id>0x[0-9a-f]+)")
 _SETTING = _PATTERNS["setting"]
@@ -126,6 +127,7 @@ class NcclInfoParser(LineParser, name="nccl-info"):
         for match in _STAGE.finditer(message.body):
             rest = match["rest"]
             device, bus, comm = _DEVICE.search(rest), _BUS.search(rest), _COMM_ID.search(rest)
+            nvml = _NVML.search(rest)
             yield CommunicatorStage(
                 **where,
                 stage=_STAGES["".join(match["stage"].split()).lower()],
@@ -134,6 +136,7 @@ class NcclInfoParser(LineParser, name="nccl-info"):
                 size=int(match["size"]),
                 device=None if device is None else int(device["device"]),
                 bus_id=None if bus is None else bus["bus"],
+                nvml=None if nvml is None else int(nvml["index"]),
             )
         for match in _LAYOUT.finditer(message.body):
             yield CommunicatorStage(

@@ -11,6 +11,8 @@ Reads::
       Garbage-collecting
       File "/…/torch/serialization.py", line 944 in save
     Stack (most recent call first):                      (faulthandler, the thread that was asked)
+    Traceback (most recent call first):                                        (gdb, py-bt)
+      <built-in method item of Tensor object at remote 0x7f1a>
     Traceback for thread 4711 (python3) [Has the GIL] (most recent call last): (pystack)
         (Python) File "/…/train.py", line 8, in <module>
             main()
@@ -30,6 +32,7 @@ from functools import lru_cache
 
 from unhang import lazy_re as re
 from unhang.model.events import Event, Frame, StackKind, ThreadStack
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.provenance import Origin
 from unhang.model.time import Instant
 from unhang.parsers.base import LineParser, needles
@@ -45,6 +48,7 @@ _FAULTHANDLER = re.compile(
     r"(?: \[(?P<name>[^\]]{0,60})\])? \(most recent call first\)"
 )
 _ONE_STACK = "Stack (most recent call first)"
+_PY_BT = "Traceback (most recent call first)"
 _PYSTACK = re.compile(
     r"\bTraceback for thread (?P<tid>\d{1,10})(?: \((?P<name>[^)]{0,80})\))?"
     r"(?P<marks>.{0,120})\(most recent call last\)"
@@ -55,6 +59,7 @@ _FRAMES = tuple(
         r"^\s*\((?:Python|C)\) File \"(?P<file>[^\"]{1,400})\", line (?P<line>\d{1,7}), in "
         r"(?P<function>\S{1,300})",
         r"^\s*File \"(?P<file>[^\"]{1,400})\", line (?P<line>\d{1,7}),? in (?P<function>\S{1,200})",
+        r"^\s*<built-in method (?P<function>\w{1,80}) of (?P<of>[\w.]{1,80}) object at remote ",
         r"^\s*Binary file \"(?P<file>[^\"]{1,400})\", at (?P<function>[^\s+]{1,200})",
         r"^\s*(?P<function>\S.{0,300}?) \((?P<file>[^()\s:]{1,300})(?::(?P<line>\d{1,7}))?\)"
         r"\s*(?:#.*)?$",
@@ -64,7 +69,20 @@ _ARGUMENTS = re.compile(r"@{1,2}\w.*|(?<=\w)[(<](?!locals>|module>|lambda>|\w*co
 """What stands behind the name of a C++ function."""
 _FATAL = re.compile(r"Fatal Python error: (?P<what>.{0,80})")
 _COLLECTING = "Garbage-collecting"
+_GROUP = re.compile(
+    r"^\s+\w{0,20}(?:group|pg|mesh|comm|peers|ranks|members)\w{0,20}: .{0,60}?"
+    r"[\[({](?P<ranks>\d{1,5}(?:, ?\d{1,5}){0,1023})[\])}]",
+    re.IGNORECASE,
+)
+_PEER = re.compile(
+    r"^\s+(?:(?:next|prev\w*|peer|src|source|dst|dest\w*|from|to|remote)_?(?:rank|stage|peer)?"
+    r"|peer\w*): (?P<rank>\d{1,5})$"
+)
+"""Variables that `--locals` prints below a frame: whom a call needs."""
+Marks = tuple[tuple[str, int], ...]
 _MOST_FRAMES = 400
+_HEAD_LINES = 3
+"""Lines above a stack in which its process may be numbered."""
 _SHORT = 300
 """Characters of lines that are worth remembering."""
 
@@ -85,6 +103,10 @@ class _OpenStack:
     gil: bool = False
     collecting: bool = False
     aborted: bool = False
+    marks: Marks = ()
+    group: Ranks = NO_RANKS
+    peer: Rank | None = None
+    interrupted: bool = False
 
 
 class PythonStacksParser(
@@ -94,6 +116,7 @@ class PythonStacksParser(
         *needles("python-stacks"),
         *stack_owners.NEEDLES,
         _ONE_STACK,
+        _PY_BT,
     ),
     after=150,
 ):
@@ -105,6 +128,7 @@ class PythonStacksParser(
         self._just_headed: set[Origin] = set()
         self._open: dict[Origin, _OpenStack] = {}
         self._fatal: dict[Origin, bool] = {}
+        self._above: dict[Origin, list[str]] = {}
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say a stack when its last frame has been read."""
@@ -113,10 +137,11 @@ class PythonStacksParser(
             self._fatal[line.origin] = fatal["what"].strip().startswith("Aborted")
             yield from self._close(line.origin)
             return
-        may_begin = "hread " in line.text or _ONE_STACK in line.text
+        may_begin = "hread " in line.text or "(most recent call first)" in line.text
         if may_begin and (begun := self._begin(line)) is not None:
             yield from self._close(line.origin)
             self._just_headed.discard(line.origin)
+            begun.marks = self._marks(line.origin, begun)
             if self._fatal.get(line.origin) is not False:
                 self._open[line.origin] = begun
             return
@@ -129,18 +154,42 @@ class PythonStacksParser(
             self._owners[line.origin] = stack_owners.under(self._heads.get(line.origin), owner)
             self._heads[line.origin] = owner
             self._just_headed.add(line.origin)
+            self._keep_head(line)
             return
         opened = self._open.get(line.origin)
         if opened is None:
             opened = self._headless(line)
         if opened is None:
+            self._keep_head(line)
             return
         if line.gap or not line.text.strip():
             yield from self._close(line.origin)
-        elif _COLLECTING in line.text and not opened.frames:
+            return
+        if _COLLECTING in line.text and not opened.frames:
             opened.collecting = True
-        elif len(opened.frames) < _MOST_FRAMES and (frame := _frame(line.text)) is not None:
+            return
+        frame = _frame(line.text) if len(opened.frames) < _MOST_FRAMES else None
+        if frame is not None and not (opened.interrupted and frame.line is None):
             opened.frames.append((frame, line))
+        elif not line.text[:1].isspace():
+            opened.interrupted = True  # another text may have begun: only Python's frames are sure
+            self._keep_head(line)
+        else:
+            _take_variable(opened, line.text)
+
+    def _keep_head(self, line: Line) -> None:
+        """Keep a line above a stack, which may tell whose it is."""
+        if line.text.strip():
+            above = self._above.setdefault(line.origin, [])
+            above.append(line.text)
+            del above[:-_HEAD_LINES]
+
+    def _marks(self, origin: Origin, begun: _OpenStack) -> Marks:
+        """The numbers above the stack of a main thread."""
+        above = self._above.pop(origin, [])
+        if begun.main is False:
+            return ()
+        return tuple(mark for text in above for mark in stack_owners.marks_of(text))
 
     def _begin(self, line: Line) -> _OpenStack | None:
         """The stack that begins at a line, or None."""
@@ -187,7 +236,19 @@ class PythonStacksParser(
             gil=opened.gil,
             collecting=opened.collecting,
             aborted=opened.aborted,
+            marks=opened.marks,
+            group=opened.group,
+            peer=opened.peer,
         )
+
+
+def _take_variable(opened: _OpenStack, text: str) -> None:
+    """Take whom a call needs, as a variable of the innermost frame that tells it."""
+    group, peer = _GROUP.match(text), _PEER.match(text)
+    if group is not None and not opened.group:
+        opened.group = frozenset(Rank(int(n)) for n in group["ranks"].split(","))
+    if peer is not None and opened.peer is None:
+        opened.peer = Rank(int(peer["rank"]))
 
 
 def _header(line: Line, owner: Origin) -> _OpenStack | None:
@@ -200,7 +261,7 @@ def _header(line: Line, owner: Origin) -> _OpenStack | None:
     found = _FAULTHANDLER.search(line.text)
     if found is not None:
         return _named(_OpenStack(owner=owner, at=line.at, header=line), found["tid"], None)
-    if _ONE_STACK in line.text:
+    if _ONE_STACK in line.text or _PY_BT in line.text:
         return _OpenStack(owner=owner, at=line.at, header=line)
     found = _PYSTACK.search(line.text)
     if found is not None:
@@ -218,6 +279,10 @@ def _named(opened: _OpenStack, tid: str, name: str | None) -> _OpenStack:
         opened.main = name == "MainThread"
     if opened.tid == opened.owner.pid:
         opened.main = True
+    elif (
+        opened.main and tid.isdigit() and opened.owner.pid is None
+    ):  # Linux numbers the main thread as its process
+        opened.owner = replace(opened.owner, pid=opened.tid)
     return opened
 
 
@@ -237,6 +302,8 @@ def _find_frame(text: str) -> Frame | None:
         match = pattern.search(text)
         if match is not None:
             line = match.groupdict().get("line")
+            if "of" in match.groupdict():  # a method that is not Python's has no file
+                return Frame(file="", line=None, function=f"{match['of']}::{match['function']}")
             return Frame(
                 file=match["file"],
                 line=None if line is None else int(line),

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.builders import at, by, incident, source, timeout
+from support.job_text import incident_of
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.phases import Phase, PhaseEdge
 
@@ -204,3 +205,12 @@ def test_steps_that_nobody_signed_are_of_all_who_announced_work_above(
         timeout(0, line=9),
     )
     assert (found.open_phases == ()) is over
+
+
+def test_a_backward_pass_shows_that_an_evaluation_is_over() -> None:
+    told = ("[rank 0] running validation", "[rank 1] running validation")
+    step = 'Thread 11 (active): "MainThread"\n    {f}\n    <module> (fit.py:9)\n'
+    backward = step.format(f="backward (torch/autograd/__init__.py:147)")
+    gather = step.format(f="all_gather (torch/distributed/distributed_c10d.py:1194)")
+    incident = incident_of(*told, **{"rank0.txt": backward, "rank1.txt": gather})
+    assert {p.rank for p in incident.open_phases} == {1}

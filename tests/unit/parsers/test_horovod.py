@@ -57,3 +57,18 @@ def test_ranks_that_stall_again_and_again_with_tensors_of_their_own_submit_diffe
     assert (found.runs.op, found.other_runs and found.other_runs.op) == ("b/grads", "a/grads")
     shared = (HEAD, "Stalled ops:", "a/grads [ready ranks: 0, 1]", "b/grads [ready ranks: 2]")
     assert not feed(HorovodParser, *shared, *shared)
+
+
+def test_two_sides_that_lack_each_others_tensors() -> None:
+    head = (
+        "[2020-04-21 10:4{n}:18.4: W horovod/common/stall_inspector.cc:105] One or more tensors "
+        "were submitted to be reduced, gathered or broadcasted by subset of ranks"
+    )
+    rows = ("Missing ranks:", "0: [grads_0 ...]", "1: [swa_kernel]", "2: [swa_kernel]")
+    told = feed(HorovodParser, head.format(n=1), *rows, head.format(n=2), *rows)
+    assert [(e.rank, e.other_rank) for e in told if isinstance(e, FingerprintMismatch)] == [
+        (1, 0),
+        (2, 0),
+    ]
+    once = feed(HorovodParser, head.format(n=1), *rows)
+    assert not any(isinstance(e, FingerprintMismatch) for e in once)

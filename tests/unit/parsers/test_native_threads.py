@@ -65,3 +65,19 @@ def test_the_threads_of_a_program_that_does_not_train_are_no_stacks_of_a_job() -
     assert not stacks(*lines)
     unknown = ("#0  0x00007ffff6a8a2d4 in ?? ()", lines[2])
     assert stacks(lines[0], *unknown), "nobody knows what it is"
+
+
+def test_the_stack_of_one_thread_below_a_heading() -> None:
+    first, second = stacks(
+        "---------- rank 0 (pid 18820, node lx03) ----------",
+        "0x00002b1c4de11a2d in poll () from /usr/lib64/libc.so.6",
+        "#0  0x00002b1c4e0c5b90 in opal_progress ()",
+        "#1  0x00002b1c4c8e2bd0 in PMPI_Allreduce () from /opt/openmpi/lib/libmpi.so.40",
+        "---------- rank 1 (pid 18821, node lx03) ----------",
+        "#0  0x00002b1c4c8e2bd0 in PMPI_Bcast () from /opt/openmpi/lib/libmpi.so.40",
+    )
+    assert [(s.origin.rank, s.origin.pid, s.main) for s in (first, second)] == [
+        (0, 18820, True),
+        (1, 18821, True),
+    ]
+    assert second.frames[-1].function == "PMPI_Bcast"

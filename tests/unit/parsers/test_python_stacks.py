@@ -212,3 +212,28 @@ def test_ids_of_threads_may_stand_without_a_prefix() -> None:
         "    fit (fit.py:8)",
     )
     assert (stack.tid, stack.main, stack.origin.pid) == (0xE4B1C0, True, 31)
+
+
+def test_main_threads_alone_are_processes_of_their_own() -> None:
+    first, second = stacks(
+        'Thread 7001 (active): "MainThread"',
+        "    barrier (torch/distributed/distributed_c10d.py:3685)",
+        "--",
+        'Thread 7002 (active): "MainThread"',
+        "    fit (fit.py:8)",
+        "$ ls",
+        "    total (here)",
+    )
+    assert (first.origin.pid, second.origin.pid) == (7001, 7002)
+    assert [f.function for f in second.frames] == ["fit"]
+
+
+def test_the_stack_of_a_debugger_for_python() -> None:
+    (stack,) = stacks(
+        "$ gdb -p 2214 -batch -ex 'py-bt'     # rank 1",
+        "Traceback (most recent call first):",
+        "  <built-in method item of Tensor object at remote 0x7f1a5521f4c8>",
+        '  File "/home/lab/run.py", line 111, in <module>',
+    )
+    assert (stack.origin.rank, stack.origin.pid) == (1, 2214)
+    assert [f.function for f in stack.frames] == ["<module>", "Tensor::item"]

@@ -47,6 +47,7 @@ from unhang.model.events.gpus import (
 from unhang.model.events.hosts import HostAddress, HostsDiffer, LinkMeasured, SharedMemorySeen
 from unhang.model.events.index import EventIndex
 from unhang.model.events.lifecycle import (
+    ApartKind,
     FrameworkSeen,
     LastLine,
     LinesDropped,
@@ -55,6 +56,7 @@ from unhang.model.events.lifecycle import (
     OneDiffers,
     PhaseMark,
     Progress,
+    RanksApart,
     SettingSeen,
     SettingTried,
     StackSeen,
@@ -133,6 +135,7 @@ Report: TypeAlias = (
     | LastLine
     | LinesDropped
     | OneDiffers
+    | RanksApart
     | UnreadLine
     | LoopStood
     | StackRefused
@@ -172,6 +175,7 @@ Event: TypeAlias = (
 __all__ = [
     "TROUBLE",
     "Alarm",
+    "ApartKind",
     "BandwidthMeasured",
     "BarrierMissing",
     "CheckFault",
@@ -238,6 +242,7 @@ __all__ = [
     "ProcessEnded",
     "Progress",
     "PythonException",
+    "RanksApart",
     "RasGroup",
     "RasProblem",
     "RasReport",

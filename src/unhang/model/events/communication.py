@@ -124,6 +124,7 @@ class CommunicatorStage(Seen, fact=Fact.NCCL_INFO, witness=Witness.PROCESS, role
         comm_id: `commId`, the same on all ranks; None before NCCL 2.16.
         comm_rank: rank in the communicator, `size` its number of ranks.
         bus_id: PCI bus id; the same (host, bus id) under two ranks = one GPU for two.
+        nvml: the driver's index of the GPU, which a container counts anew.
     """
 
     stage: InitStage
@@ -132,6 +133,7 @@ class CommunicatorStage(Seen, fact=Fact.NCCL_INFO, witness=Witness.PROCESS, role
     size: int | None = None
     device: int | None = None
     bus_id: str | None = None
+    nvml: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -197,6 +197,37 @@ class OneDiffers(Seen, witness=Witness.PROCESS, role=Role.REPORT):
     ranks: Ranks
 
 
+class ApartKind(enum.Enum):
+    """In what way ranks are not where the others are."""
+
+    ENDED = "ended"
+    """They say that their loop or their data are at an end, which no other says."""
+    PASSED = "passed"
+    """They went on from where all others stand, with words of their own, or left something out."""
+    DIFFERENT = "different"
+    """Their model is not that of the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanksApart(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.REPORT):
+    """All that the ranks said, side by side: a few are not where the others are.
+
+    Attributes:
+        ranks: who is apart; the origin names the first of them.
+        others: who said as much as those, and is not.
+        totals: the least and the most of what ranks count alike, where those apart had less.
+        stood: something shows that time went by since.
+        detail: the last words of who is apart, shortened.
+    """
+
+    kind: ApartKind
+    ranks: Ranks
+    others: Ranks
+    totals: tuple[int, int] | None = None
+    stood: bool = False
+    detail: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinesDropped(Seen, witness=Witness.LAUNCHER, role=Role.REPORT):
     """A launcher dropped lines of other ranks: absence proves nothing."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from unhang.model.events.base import Seen
 from unhang.model.events.meaning import Fact, Role, Witness
 from unhang.model.frames import Frame
+from unhang.model.ids import NO_RANKS, Rank, Ranks
 
 
 class StackKind(enum.Enum):
@@ -36,6 +37,10 @@ class ThreadStack(Seen, fact=Fact.STACKS, witness=Witness.STACK, role=Role.REPOR
         aborted: the process printed it because `abort()` ended it, which a watchdog does to those
             that wait; other crashes leave no stack of a living process.
         uninterruptible: the kernel says that it cannot even be killed (state D).
+        marks: the small numbers of the lines above it that tell whose it is, each behind the rest
+            of its line; one of them may count the processes.
+        group: ranks of the process group that a variable of the stack names.
+        peer: the rank that a variable names as the one to send to or to receive from.
     """
 
     kind: StackKind
@@ -48,6 +53,9 @@ class ThreadStack(Seen, fact=Fact.STACKS, witness=Witness.STACK, role=Role.REPOR
     collecting: bool = False
     aborted: bool = False
     uninterruptible: bool = False
+    marks: tuple[tuple[str, int], ...] = ()
+    group: Ranks = NO_RANKS
+    peer: Rank | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

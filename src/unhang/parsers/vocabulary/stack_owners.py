@@ -42,10 +42,12 @@ _NOTE = re.compile(r"\s(?:#|//|<-+|\((?=[^()]*\)\s*$)).{0,120}$")
 _LONGEST = 200
 _MARKS = frozenset("=#*[<(>-")
 _PID = re.compile(r"\bpid[ =:]{1,2}(?P<pid>\d{1,10})", re.IGNORECASE)
-_RANK = re.compile(r"(?:--(?:node[-_])?rank[ =]|\bRANK=)(?P<rank>\d{1,6})\b")
-_LOCAL_RANK = re.compile(r"(?:--local[-_]rank[ =]|\bLOCAL_RANK=)(?P<local>\d{1,4})\b")
+_RANK = re.compile(r"(?:(?<!\S)--?(?:node[-_])?rank[ =]|\bRANK=)(?P<rank>\d{1,6})\b")
+_LOCAL_RANK = re.compile(r"(?:(?<!\S)--?local[-_]rank[ =]|\bLOCAL_RANK=)(?P<local>\d{1,4})\b")
 
-
+_NUMBER = re.compile(r"\d+")
+_SMALL = re.compile(r"(?<!\d)(?<!\d\.)\d{1,4}(?![\d.]*\d)")
+_MOST_MARKS = 12
 _RUNTIME = re.compile(
     r"py|\?\?|torch|[nrh]ccl|gloo|mpi|uc[cx]|cuda|\bcu[A-Z]|hip|xla|jax|acl|at::|c10|conda",
     re.IGNORECASE,
@@ -93,6 +95,20 @@ def owner_of(text: str, known: Origin) -> Origin | None:
     if section["local"] is not None:
         return replace(owner, rank=known.rank, local_rank=LocalRank(number))
     return replace(owner, rank=Rank(number))
+
+
+def marks_of(text: str) -> tuple[tuple[str, int], ...]:
+    """Each small number of a head line, with the rest of the line: one of them may count processes.
+
+    >>> marks_of("== 3 ==")
+    (('== # ==', 3),)
+    """
+    text = " ".join(text[:_LONGEST].split())
+    found = []
+    for place, number in enumerate(_SMALL.finditer(text)):
+        rest = _NUMBER.sub("#", text[: number.start()]), _NUMBER.sub("#", text[number.end() :])
+        found.append((f"{place}:{rest[0]}#{rest[1]}", int(number[0])))
+    return tuple(found[:_MOST_MARKS])
 
 
 def under(head: Origin | None, owner: Origin) -> Origin:

@@ -13,6 +13,11 @@ from unhang.rules.shared.stacks import find_wait_of_stacks, ranks, states_of
 
 PARAMETERS = "deepspeed/runtime/zero/"
 """What gathers the parameters of one module after the other."""
+_RUNS_AHEAD = re.compile(
+    r"i?send\w*|i?recv\w*|batch_isend_irecv|broadcast\w*|scatter\w*|reduce|gather|gather_object|wait"
+    r"|init_process_group"
+)
+_FROM_A_ROOT = re.compile(r"(?:broadcast|scatter)\w*")
 _AFTER_THE_LOOP = re.compile(r"barrier|monitored_barrier|wait_for_everyone|destroy_process_group")
 _HOOK_OF_AN_END = re.compile(r":on_(?:\w+_)?(?:epoch|train|fit)_end$")
 """What trainers call once a loop is over."""
@@ -70,6 +75,29 @@ def _parted_by_module(
         for way in parting(few[0], rest[0][0])[3]
     )
     return (few, rest[0], False) if all(len(way) > 1 for way in below) else None
+
+
+def may_be_apart(few: Sequence[StackState], many: Sequence[StackState]) -> bool:
+    """Whether one side may rightly be past what the other side is still in.
+
+    Not where each needs a rank of the other side, by its variables; nor where all but one wait to
+    be sent something by a root: a root that had passed would have sent it.
+    """
+    rooted = [s for s in (*few, *many) if _may_run_ahead(s)]
+    if all(s.needs and s.needs & (ranks(few) if s in many else ranks(many)) for s in rooted):
+        return False
+    receive = all(_FROM_A_ROOT.fullmatch(_innermost(s)) is not None for s in many)
+    return not (receive and len(few) == 1 < len(many) and not _may_run_ahead(few[0]))
+
+
+def _may_run_ahead(state: StackState) -> bool:
+    """Whether it waits in what has a root; parameters are gathered from all ranks by all."""
+    return not gathers_parameters(state) and _RUNS_AHEAD.fullmatch(_innermost(state)) is not None
+
+
+def _innermost(state: StackState) -> str:
+    """The call that decides, below what libraries wrap around it."""
+    return state.path[-1].place.rpartition(":")[2] if state.path else state.op or ""
 
 
 def gathers_parameters(state: StackState) -> bool:

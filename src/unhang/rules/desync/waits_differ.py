@@ -15,9 +15,10 @@ different branches on different ranks, or some ranks had fewer steps than the ot
 ## When it stays quiet
 When any rank is at work elsewhere (LOC201 names it), when a rank left no stack (then only a hint),
 for sends and receives of pipelines, for broadcasts and other collectives with a root, which rightly
-runs ahead, and for ranks that are still connecting. On GPUs, where Python runs ahead of the device,
-ranks in the step of the model that are busy give only a hint, unless they all stand at one line of
-it and one rank is past their loop.
+runs ahead (unless variables of the stacks show that both sides need each other, or all others wait
+for what one rank should have sent), and for ranks that are still connecting. On GPUs, where Python
+runs ahead of the device, ranks in the step of the model that are busy give only a hint, unless they
+all stand at one line of it and one rank is past their loop.
 
 ## How to confirm
 Flight Recorder dumps, or `TORCH_DISTRIBUTED_DEBUG=DETAIL`: they compare the calls themselves.
@@ -34,13 +35,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unhang import lazy_re as re
-from unhang.model.ids import NO_RANKS
+from unhang.model.ids import NO_RANKS, Rank
+from unhang.model.phases import Phase
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
 from unhang.rules.desync.parted_stacks import (
-    gathers_parameters,
     left_alone,
+    may_be_apart,
     module_of,
     parted,
     parting,
@@ -48,10 +49,9 @@ from unhang.rules.desync.parted_stacks import (
 )
 from unhang.rules.shared.stacks import contradicted, ranks, silent
 
-_RUNS_AHEAD = re.compile(
-    r"i?send\w*|i?recv\w*|batch_isend_irecv|broadcast\w*|scatter\w*|reduce|gather|gather_object|wait"
-    r"|init_process_group"
-)
+_MAIN = Rank(0)
+_BRANCHES = frozenset({Phase.SAVE, Phase.EVAL})
+"""What programs let rank 0 do alone, in the midst of the training."""
 
 
 @rule("DSY201", "ranks-wait-at-different-places", cause=Cause.DESYNC, needs={Fact.STACKS})
@@ -61,7 +61,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     if sides is None:
         return
     few, many, awaited = sides
-    if not awaited and any(_may_run_ahead(s) for s in (*few, *many)):
+    if not awaited and may_be_apart(few, many):
         return
     if Doing.WAITS not in {few[0].doing, many[0].doing}:
         return
@@ -69,16 +69,6 @@ def check(incident: Incident) -> Iterator[Finding]:
     yield _finding(
         incident, few, many, sure=awaited or (not silent(incident) and still), awaited=awaited
     )
-
-
-def _may_run_ahead(state: StackState) -> bool:
-    """Whether it waits in what has a root; parameters are gathered from all ranks by all."""
-    return not gathers_parameters(state) and _RUNS_AHEAD.fullmatch(_innermost(state)) is not None
-
-
-def _innermost(state: StackState) -> str:
-    """The call that decides, below what libraries wrap around it."""
-    return state.path[-1].place.rpartition(":")[2] if state.path else state.op or ""
 
 
 def _code(state: StackState) -> str | None:
@@ -109,6 +99,8 @@ def _finding(
     awaited: bool,
 ) -> Finding:
     ahead = past_the_loop(few[0], many[0])
+    if ahead is few[0] and ranks(few) == {_MAIN} and ahead.phase in _BRANCHES:
+        ahead = None  # a branch of its own is likelier than a loop that is shorter for it alone
     front, back = (few, many) if ahead is not many[0] else (many, few)
     tie = (len(few) == len(many) and not awaited) or not ranks(few)
     new = [side for side in (few, many) if _is_new(incident, side)] if tie else []

@@ -1,7 +1,8 @@
 """Two ranks of one communicator use the same GPU.
 
 ## What it finds
-NCCL's "Duplicate GPU detected", or two ranks of a communicator with one PCI bus id on one host.
+NCCL's "Duplicate GPU detected", or two ranks of a communicator with one PCI bus id on one host;
+of versions that print none, with one of the driver's indices, where the host has several.
 
 ## Why it hangs
 NCCL needs a GPU for each rank. Two ranks on one GPU are refused by recent versions and wait for
@@ -47,12 +48,15 @@ def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for all ranks that share a GPU."""
     told = speakers.nccl(incident, NcclReason.DUPLICATE_GPU)
     stages = () if told else _shared(incident)
+    by_index = not told and not stages
+    if by_index:
+        stages = _of_one_index(incident)
     if not told and not stages:
         return
     found: Sequence[Seen] = told or stages
     ranks = _pairs(told) if told else _members(stages)
     yield check.finding(
-        Strength.PROVES,
+        Strength.SUPPORTS if by_index else Strength.PROVES,
         claim=_claim(told, ranks),
         why=say(
             "DEV005.why",
@@ -100,3 +104,25 @@ def _shared(incident: Incident) -> list[CommunicatorStage]:
             users[stage.comm_id, stage.origin.host, stage.bus_id].append(stage)
     shared = [s for s in users.values() if len({stage.comm_rank for stage in s}) > 1]
     return [stage for stages in shared for stage in stages]
+
+
+def _of_one_index(incident: Incident) -> list[CommunicatorStage]:
+    """The same by the driver's index, before NCCL printed bus ids and names of communicators.
+
+    Containers that share the name of their host count their GPUs anew: all of them from 0 on.
+    """
+    users = defaultdict(list)
+    indices = defaultdict(set)
+    for stage in incident.all(CommunicatorStage):
+        named = stage.nvml is not None and stage.origin.host is not None and stage.size is not None
+        if named and stage.bus_id is None and stage.stage in (InitStage.START, InitStage.COMPLETE):
+            users[stage.size, stage.origin.host, stage.nvml].append(stage)
+            indices[stage.origin.host].add(stage.nvml)
+    return [
+        stage
+        for (_, host, _), stages in users.items()
+        if len(indices[host]) > 1
+        and len({s.comm_rank for s in stages}) > 1
+        and len({s.origin.pid for s in stages}) > 1
+        for stage in stages
+    ]

@@ -488,3 +488,17 @@ class TestKnownBug:
             "report this issue to the NCCL developers, NCCL version 2.20.5"
         )
         assert judge_text(KNOWN_BUG, text) == []
+
+
+@pytest.mark.parametrize(
+    ("indices", "found"), [((0, 1, 0, 1), True), ((0, 1, 2, 3), False), ((0, 0, 0, 0), False)]
+)
+def test_one_index_for_two_ranks(indices: tuple[int, ...], found: bool) -> None:
+    """All from 0 on: each process may stand in a container of its own."""
+    lines = [
+        f"c4:{5120 + rank}:{5150 + rank} [0] NCCL INFO comm 0x7f2a8c0019{rank} rank {rank} nranks 4"
+        f" cudaDev 0 nvmlDev {index} - Init COMPLETE"
+        for rank, index in enumerate(indices)
+    ]
+    told = judge_text(GPU_USED_TWICE, *lines)
+    assert [f.strength for f in told] == ([Strength.SUPPORTS] if found else [])

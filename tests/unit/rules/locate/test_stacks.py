@@ -11,6 +11,7 @@ from unhang.api import diagnose
 from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.rule import Rule
+from unhang.rules.desync.circle_of_stacks import check as DSY203
 from unhang.rules.desync.waits_differ import check as DSY201
 from unhang.rules.locate.interpreter_lock_kept import check as LOC203
 from unhang.rules.locate.rank_elsewhere import check as LOC201
@@ -267,7 +268,7 @@ class TestWaitsDiffer:
         buffers = "    _sync_buffers (torch/nn/parallel/distributed.py:1895)"
         text = "\n".join(
             f"Process {pid}: python train.py\n{stack(frames)}"
-            for pid, frames in enumerate((buffers, BARRIER, BARRIER), start=5120)
+            for pid, frames in zip((5120, 5133, 5147), (buffers, BARRIER, BARRIER), strict=True)
         )
         (finding,) = judge_text(DSY201, "", **{"stacks.txt": text})
         assert (finding.cause, set(finding.culprits)) == (Cause.DESYNC, set())
@@ -276,6 +277,58 @@ class TestWaitsDiffer:
 
     def test_one_place_for_all_is_quiet(self) -> None:
         assert judge(DSY201, BARRIER, BARRIER, BARRIER) == []
+
+    def test_rank_0_alone_in_an_evaluation_took_a_branch(self) -> None:
+        alone = (
+            "    all_reduce (torch/distributed/distributed_c10d.py:1169)\n    validate (m.py:188)"
+        )
+        step = "    backward (torch/autograd/__init__.py:147)\n    step (m.py:141)"
+        stacks = {f"rank{r}.txt": stack(step, 40, "active") for r in (1, 2, 3)}
+        for rank, cause in ((0, Cause.DESYNC), (4, Cause.UNEVEN_WORK)):
+            told = {**stacks, f"rank{rank}.txt": stack(alone, 60)}
+            (finding,) = judge_text(DSY201, "", **told)
+            assert (finding.cause, set(finding.culprits)) == (cause, {rank})
+
+    @pytest.mark.parametrize(("many", "found"), [(3, True), (1, False)])
+    def test_one_that_does_not_come_to_a_broadcast(self, many: int, found: bool) -> None:
+        told = judge(DSY201, GATHER, *[BROADCAST] * many)
+        assert [set(f.culprits) for f in told] == ([{0}] if found else [])
+        assert judge(DSY201, BROADCAST, GATHER, GATHER) == []
+
+    @pytest.mark.parametrize(("peer", "found"), [(1, True), (7, False)])
+    def test_a_receive_from_one_that_waits_for_the_receiver(self, peer: int, found: bool) -> None:
+        recv = f"    recv_grads (pipe.py:40)\n        Locals:\n            src: {peer}"
+        tied = "    bcast_emb (tied.py:22)\n        Locals:\n            peers: [0, 1, 2]"
+        told = judge(DSY201, recv, tied, tied)
+        assert [set(f.culprits) for f in told] == ([{0}] if found else [])
+
+
+def in_group(name: str, *members: int) -> str:
+    return f"    all_reduce (comm.py:52)\n        Locals:\n            {name}: 'x{list(members)}'"
+
+
+class TestCircleOfStacks:
+    TP_AND_DP = (
+        in_group("group", 0, 1),
+        in_group("pg", 1, 3),
+        in_group("group", 0, 2),
+        in_group("group", 2, 3),
+    )
+
+    def test_each_waits_in_another_group(self) -> None:
+        (finding,) = judge(DSY203, *self.TP_AND_DP)
+        assert (finding.strength, set(finding.culprits)) == (Strength.SUPPORTS, set())
+
+    def test_a_pipeline_and_its_groups(self) -> None:
+        send = "    send_forward (p2p.py:9)\n        Locals:\n            next_rank: 2"
+        recv = "    recv_forward (p2p.py:7)\n        Locals:\n            prev_rank: 1"
+        groups = in_group("group", 0, 1), in_group("group", 2, 3)
+        assert len(judge(DSY203, send, *groups, recv)) == 1
+
+    @pytest.mark.parametrize("other", [SAVE, None, in_group("group", 2, 3)])
+    def test_no_circle(self, other: str | None) -> None:
+        """Somebody is at work, left no stack, or is in the call that another one waits in."""
+        assert judge(DSY203, *self.TP_AND_DP[:2], other, self.TP_AND_DP[3]) == []
 
 
 class TestInterpreterLock:
