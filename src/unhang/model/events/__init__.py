@@ -64,7 +64,14 @@ from unhang.model.events.lifecycle import (
 )
 from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
 from unhang.model.events.meaning import TROUBLE, Fact, Role, Witness
-from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace, StepsTimed
+from unhang.model.events.measures import (
+    CollectivesMeasured,
+    LinkLoad,
+    Pace,
+    Part,
+    RankTimed,
+    StepsTimed,
+)
 from unhang.model.events.process import (
     ClosingSignal,
     DeviceFault,
@@ -136,6 +143,7 @@ Report: TypeAlias = (
     | LoopStood
     | StackRefused
     | StackSeen
+    | RankTimed
     | StepsTimed
     | ThreadStack
     | RasReport
@@ -224,11 +232,13 @@ __all__ = [
     "NcclReason",
     "OneDiffers",
     "Pace",
+    "Part",
     "PeerPathMeasured",
     "PhaseMark",
     "ProcessEnded",
     "Progress",
     "PythonException",
+    "RankTimed",
     "RasGroup",
     "RasProblem",
     "RasReport",
