@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.builders import at, by, incident, source, timeout
+from support.job_text import incident_of
 from unhang.model.events import PhaseMark, Progress
 from unhang.model.phases import Phase, PhaseEdge
 
@@ -204,3 +205,11 @@ def test_steps_that_nobody_signed_are_of_all_who_announced_work_above(
         timeout(0, line=9),
     )
     assert (found.open_phases == ()) is over
+
+
+def test_the_bar_of_one_file_does_not_end_the_download() -> None:
+    found = incident_of(
+        "Fetching 33 files:  27%|##       | 9/33 [09:54<26:34, 65.69s/it]",
+        "model-00010-of-00029.safetensors:  41%|####      | 906M/2.21G [00:27<00:38, 34.0MB/s]",
+    )
+    assert [p.phase for p in found.open_phases] == [Phase.DATA]

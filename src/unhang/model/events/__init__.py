@@ -54,6 +54,7 @@ from unhang.model.events.lifecycle import (
     OneDiffers,
     PhaseMark,
     Progress,
+    RankWork,
     SettingSeen,
     SettingTried,
     StackSeen,
@@ -144,6 +145,7 @@ Report: TypeAlias = (
     | StackRefused
     | StackSeen
     | RankTimed
+    | RankWork
     | StepsTimed
     | ThreadStack
     | RasReport
@@ -239,6 +241,7 @@ __all__ = [
     "Progress",
     "PythonException",
     "RankTimed",
+    "RankWork",
     "RasGroup",
     "RasProblem",
     "RasReport",
