@@ -48,6 +48,7 @@ _STACK_OF = re.compile(
     r"\s*(?:[-=#*~>]{2,}\s*(?:\d\d:\d\d(?::\d\d)?\s+)?(?:pid[ :=]?\d{1,9}[\s,]+)?"
     r"(?P<axis>(?:global|local)?[ _-]?rank|worker|proc(?:ess)?|trainer|)[ :=#_]{0,2}(?:RANK=)?"
     r"(?P<number>\d{1,5})(?![\w.])(?:[ ,(](?:worker|pid|host|on|at)\b.{0,60}?)?\s*[-=#*~<]*"
+    r"|(?:[\w.-]{1,60}[\s,]+)?pid[ :=]?\d{1,9}[\s,]+rank[ :=#_]{0,2}(?P<listed>\d{1,5})"
     r"|\$ .{0,120}?\b(?:gdb|py-spy|pystack|/stack)\b.{0,160}?#\s*"
     r"(?P<of>(?:global|local)?[ _-]?rank)[ :=#_]{0,2}(?P<said>\d{1,5}))\s*$",
     re.IGNORECASE,
@@ -77,7 +78,7 @@ class SpeakersAbove:
 
     WANTED = Wanted(
         needles=(
-            *("==> ", "gdb ", "py-spy ", "pystack "),
+            *("==> ", " pid ", "gdb ", "py-spy ", "pystack "),
             *(f"{sign}{word}" for sign in _MARKS for word in _FIRST),
         ),
         after=0,
@@ -159,7 +160,7 @@ def _named(heading: re.Match[str]) -> Origin:
 
 def _stack_of(heading: re.Match[str]) -> Origin:
     axis = heading["axis"] or heading["of"] or ""
-    number = int(heading["number"] or heading["said"])
+    number = int(heading["number"] or heading["listed"] or heading["said"])
     if axis.lower().startswith("local"):
         return Origin(local_rank=LocalRank(number))
     return Origin(rank=Rank(number))

@@ -99,6 +99,7 @@ def test_a_gap_ends_what_a_logger_began() -> None:
     [
         "--- 3 ---",
         "### worker 3",
+        "node-a-0  pid 6620 rank 3",
         "== pid 4013 RANK=RANK=3",
         "=== 16:02 rank3 pid 2201 ===",
         "$ sudo gdb -p 2201 -batch -ex bt | tail     # rank 3",

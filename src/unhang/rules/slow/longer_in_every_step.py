@@ -13,8 +13,9 @@ wait; when one step takes longer than the timeout, they give up.
 ## When it stays quiet
 Where nobody waits, or everybody alike; where it is another rank in each step; where no time of the
 late ranks explains the wait of the others. It is a hint where the others wait less than a quarter
-of a step, and where a process failed by itself. Times of the model alone do not tell a slow GPU
-from more work: then it says who it is, unless a report of that GPU says that it is slowed.
+of a step and no report says that a late GPU is behind its peers, and where a process failed by
+itself. Times of the model alone do not tell a slow GPU from more work: then it says who it is,
+unless a report of that GPU says that it is slowed.
 
 ## How to confirm
 Swap the shards, or the hosts, of that rank and another one: does the wait move with the data or
@@ -58,6 +59,7 @@ def check(incident: Incident) -> Iterator[Finding]:
     cause = Cause.UNEVEN_WORK if late.more is not None else _CAUSES.get(late.part)
     if late.part is Part.COMPUTE and slowed is not None:
         cause = Cause.GPU_HARDWARE
+    sure = is_long(late) or slowed is not None
     shown = [
         late.told,
         late.usual,
@@ -65,7 +67,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         *([slowed] if slowed else ()),
     ]
     yield check.finding(
-        Strength.SUPPORTS if is_long(late) else Strength.HINTS,
+        Strength.SUPPORTS if sure else Strength.HINTS,
         cause=cause,
         claim=say(
             "SLO008.claim",
@@ -89,7 +91,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         rival=say("SLO.against_failure", "Something else failed, perhaps earlier.")
         if failed
         else None,
-        against=None if is_long(late) else _little(),
+        against=None if sure else _little(),
         culprits=late.ranks,
         phase=Phase.DATA if cause is Cause.DATA_SLOW else None,
         explains=_EXPLAINED - {cause} if cause is not None else frozenset(),
@@ -102,13 +104,24 @@ def _little() -> Message:
     return say("SLO008.against_little", "The others wait only a small part of each step.")
 
 
+_BEHIND = {
+    Part.COMPUTE: frozenset(
+        {HostProblem.GPU_SLOWED, HostProblem.GPU_SLOWED_ALONE, HostProblem.GPU_BEHIND}
+    ),
+    Part.COPY: frozenset({HostProblem.GPU_LINK_SLOW}),
+}
+
+
 def _slowed(incident: Incident, late: Straggler) -> HostReport | None:
-    """What says that the GPU of a late rank is slowed."""
-    return next(
-        (
-            report
-            for report in incident.all(HostReport)
-            if report.problem is HostProblem.GPU_SLOWED and report.origin.rank in late.ranks
-        ),
-        None,
-    )
+    """What says that the GPU of a late rank is behind the others, or those of one host alone.
+
+    Where nothing tells whose GPU it is, the only ones that are behind are those of who is late.
+    """
+    reports = [
+        r for r in incident.all(HostReport) if r.problem in _BEHIND.get(late.part, frozenset())
+    ]
+    own = [r for r in reports if r.origin.rank in late.ranks]
+    hosts = {r.origin.host for r in reports}
+    if not own and len(hosts) == 1 and None not in hosts:
+        own = [r for r in reports if r.origin.rank is None]
+    return next(iter(own), None)

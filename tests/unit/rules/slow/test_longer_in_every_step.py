@@ -60,6 +60,14 @@ def test_the_model_alone_names_the_rank_and_no_cause() -> None:
     assert found.culprits == {2}
 
 
+def test_a_slow_gpu_of_that_rank_is_the_cause() -> None:
+    gpus = [f"{gpu}, 300.1 W, {510 if gpu == 2 else 1755} MHz" for gpu in range(4)]
+    lines = steps((0.7, 0.7, 0.01, 0.7), compute=(0.4, 0.4, 1.1, 0.4))
+    assert only(["world_size 4", *lines, *gpus]).cause is Cause.GPU_HARDWARE
+    lines = steps((0.7, 0.01, 0.7, 0.7), compute=(0.4, 1.1, 0.4, 0.4))
+    assert only(["world_size 4", *lines, *gpus]).cause is None  # it is another rank's
+
+
 @pytest.mark.parametrize(
     "lines",
     [
