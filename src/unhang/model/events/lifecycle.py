@@ -151,7 +151,7 @@ class LastLine(Seen, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankWork(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.REPORT):
+class RankWork(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True):
     """What a process printed of its work since it last trained; the origin names it.
 
     `source` is its last line.

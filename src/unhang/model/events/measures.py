@@ -96,7 +96,9 @@ class Part(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankTimed(Seen, fact=Fact.RANK_TIMES, witness=Witness.PROCESS, role=Role.REPORT):
+class RankTimed(
+    Seen, fact=Fact.RANK_TIMES, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True
+):
     """What a part of its steps takes one rank, as the program prints it.
 
     The origin names the rank; `source` is the last line that tells.
