@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from unhang import lazy_re as re
 from unhang.assemble.finished_phases import find_outlived
 from unhang.assemble.run import Run
 from unhang.model.events import (
@@ -19,6 +20,7 @@ from unhang.model.phases import Phase, PhaseEdge
 
 _Mark = PhaseMark | Progress
 _MARKS = (PhaseMark, Progress)
+_BYTES = re.compile(r"\d ?[kKMGT]?i?B/s")
 _Voice = tuple[Rank | None, str]
 """A rank; or, where nothing names one, what nobody signed in one artifact."""
 
@@ -99,6 +101,8 @@ def _take(
     phases = unsigned if rank is None else voices.setdefault((rank, ""), {})
     if mark.phase is None or mark.phase is Phase.TRAIN:
         if isinstance(mark, Progress) and mark.phase is None:
+            if Phase.DATA in {*phases, *unsigned} and _BYTES.search(mark.source.text) is not None:
+                return  # one file of what is fetched
             announced = phases.get(Phase.EVAL) or unsigned.get(Phase.EVAL)
             if announced is not None and announced.unfinished and mark.total not in trained:
                 announced.latest = mark

@@ -24,6 +24,7 @@ READ_ANY_WORDS = frozenset(
         *("debug-server", "error-file", "json-stacks", "ras-json", "run-record", "inspector"),
         *(
             "gpu-names",
+            "gpu-pace",
             "gpu-report",
             "gpu-table",
             "gpu-uuids",

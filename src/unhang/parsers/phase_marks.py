@@ -63,7 +63,22 @@ _WRITES = re.compile(
     r"\S\.(?:safetensors|distcp|pth?|ckpt)(?:\.(?:tmp|part))?(?![\w/-])",
     re.IGNORECASE,
 )
-_WEIGHTS = (".safetensors", ".distcp", ".pt", ".ckpt")
+_WRITTEN = re.compile(
+    r"\S\.(?:safetensors|distcp|pth?|ckpt|tar|npz|h5|bin)\b.{0,20}?"
+    r"\b(?:written|saved|stored|uploaded|dumped|写入|保存)\b.{0,20}?\d{1,6}(?:\.\d{1,9})? ?s\b",
+    re.IGNORECASE,
+)
+"""A file that was written, and how long that took: any program's report of a save."""
+_WEIGHTS = (
+    " written (",
+    " saved (",
+    " saved in",
+    " written in",
+    ".safetensors",
+    ".distcp",
+    ".pt",
+    ".ckpt",
+)
 """Files of weights: what writes one saves, in whatever words it says so."""
 
 
@@ -129,17 +144,19 @@ def _speaks_from(line: Line) -> list[PhaseMark]:
 
 
 def _writes(line: Line) -> list[PhaseMark]:
-    """A file of weights that is being written, unless what is written are data."""
+    """A file of weights that is being written, or was, unless what is written are data."""
     text = line.text[:_LINE_LIMIT]
-    match = _WRITES.search(text)
-    if match is None or phase_of_label(match["what"]) is Phase.DATA:
-        return []
+    match, edge = _WRITTEN.search(text), PhaseEdge.END
+    if match is None:
+        match, edge = _WRITES.search(text), PhaseEdge.BEGIN
+        if match is None or phase_of_label(match["what"]) is Phase.DATA:
+            return []
     rank = _rank_near(text, match.start())
     return [
         PhaseMark(
             **place(line),
             phase=Phase.SAVE,
-            edge=PhaseEdge.BEGIN,
+            edge=edge,
             detail=" ".join(text[match.start() :].split())[:_DETAIL_LIMIT],
             rank=None if rank is None else Rank(rank),
         )

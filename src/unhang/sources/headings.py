@@ -45,6 +45,19 @@ _NAMED = re.compile(
     rf"(?:[\s:.,@/(\[]{{1,3}}{_TAIL_WORD}[)\]]?){{0,4}}[\s:]{{0,2}}(?:[-=#*~_<>+]{{2,}})\s*$",
     re.IGNORECASE,
 )
+_STACK_OF = re.compile(
+    r"\s*(?:[-=#*~>]{2,}\s*(?:\d\d:\d\d(?::\d\d)?\s+)?(?:pid[ :=]?\d{1,9}[\s,]+)?"
+    r"(?P<axis>(?:global|local)?[ _-]?rank|worker|proc(?:ess)?|trainer|)[ :=#_]{0,2}(?:RANK=)?"
+    r"(?P<number>\d{1,5})(?![\w.])(?:[ ,(](?:worker|pid|host|on|at)\b.{0,60}?)?\s*[-=#*~<]*"
+    r"|(?:[\w.-]{1,60}[\s,]+)?pid[ :=]?\d{1,9}[\s,]+rank[ :=#_]{0,2}(?P<listed>\d{1,5})"
+    r"|\$ .{0,120}?\b(?:gdb|py-spy|pystack|/stack)\b.{0,160}?#\s*"
+    r"(?P<of>(?:global|local)?[ _-]?rank)[ :=#_]{0,2}(?P<said>\d{1,5}))\s*$",
+    re.IGNORECASE,
+)
+"""What people write above the stack of a process; only a stack right below makes it a heading."""
+_STACK = re.compile(
+    r"\s{0,4}(?:Process \d+: |Thread (?:0x)?[\da-f]+\b|Current thread 0x|#0 +0x|#0 +\S+ \()"
+)
 _ENDS = re.compile(rf"\s*{_RULE}\s*end\b", re.IGNORECASE)
 _PATTERNS = named("unhang.sources", "data/headings.toml")
 _TRACEBACK = _PATTERNS["traceback"]
@@ -55,14 +68,20 @@ _MOST_LINES = 400
 _LONGEST = 400
 _SIGNS = ("--", "==", "##", "**", "~~", "__")
 _MARKS = ("--", "==", "##", "**", "~~", "-- ", "== ", "## ", "** ", "~~ ")
-_FIRST = ("Begin", "begin", "BEGIN", "End", "end", "END", "rank", "Rank", "RANK", "std", "STD")
+_FIRST = (
+    *("Begin", "begin", "BEGIN", "End", "end", "END", "rank", "Rank", "RANK", "std", "STD", "pid"),
+    *("worker", "Worker", "proc", *map(str, range(10))),
+)
 
 
 class SpeakersAbove:
     """Tells who prints each line of one artifact, by what stands above it."""
 
     WANTED = Wanted(
-        needles=("==> ", *(f"{sign}{word}" for sign in _MARKS for word in _FIRST)),
+        needles=(
+            *("==> ", " pid ", "gdb ", "py-spy ", "pystack "),
+            *(f"{sign}{word}" for sign in _MARKS for word in _FIRST),
+        ),
         after=0,
         sampled=True,
     )
@@ -83,6 +102,8 @@ class SpeakersAbove:
             self._heir, self._before = None, ""
         above, self._before = self._before, text if text.strip() else self._before
         host, self.lead = self._hosts.see(text)
+        if _STACK.match(text) is not None and (heading := _STACK_OF.match(above)) is not None:
+            self._section = _over(self._own, _stack_of(heading))
         self._head(text)
         if _TRACEBACK.match(text) is not None and self._heir is None:
             self._heir = self._logger(above) if above else None
@@ -141,6 +162,14 @@ def _named(heading: re.Match[str]) -> Origin:
         return Origin(host=heading["host"])
     number = int(heading["number"])
     if heading["axis"].lower().startswith("local"):
+        return Origin(local_rank=LocalRank(number))
+    return Origin(rank=Rank(number))
+
+
+def _stack_of(heading: re.Match[str]) -> Origin:
+    axis = heading["axis"] or heading["of"] or ""
+    number = int(heading["number"] or heading["listed"] or heading["said"])
+    if axis.lower().startswith("local"):
         return Origin(local_rank=LocalRank(number))
     return Origin(rank=Rank(number))
 

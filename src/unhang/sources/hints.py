@@ -29,6 +29,8 @@ _EDGE = r"(?:^|(?<=[^a-zA-Z0-9]))"
 _LOCAL = re.compile(_EDGE + r"local[_-]?rank[._=-]?(?P<local>\d{1,4})(?!\d)", re.IGNORECASE)
 _NODE_RANK = re.compile(_EDGE + r"(?P<host>node[_-]?rank[._=-]?\d{1,5})(?!\d)", re.IGNORECASE)
 _RANK = re.compile(_EDGE + r"(?:global[_-]?)?rank[._=-]?(?P<rank>\d{1,6})(?!\d)", re.IGNORECASE)
+_PADDLE = re.compile(r"^workerlog\.(?P<local>\d{1,4})$")
+"""One file for each process of a host (paddle/distributed/launch, 2.3 to 3.0)."""
 _LORA = re.compile(r"lora|adapter|peft", re.IGNORECASE)
 _TASK = re.compile(_EDGE + r"task[._=-]?(?P<task>\d{1,6})(?!\d)", re.IGNORECASE)
 _HOST = re.compile(
@@ -90,6 +92,7 @@ def _from_part(part: str, origin: Origin, *, whole: bool) -> Origin:
         pattern.fullmatch(part) if whole else pattern.search(part)
         for pattern in (_LOCAL, _RANK, _TASK)
     )
+    local = local or _PADDLE.match(part)
     if local is not None:
         return replace(origin, local_rank=LocalRank(int(local["local"])))
     if rank is not None and _LORA.search(part) is None:

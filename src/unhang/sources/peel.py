@@ -44,6 +44,10 @@ _TIMES = FirstOf(
         re.compile(pattern)
         for pattern in (
             rf"<\d{{1,3}}>1 {stamps.ISO}{_SYSLOG}",
+            *(
+                rf"\[{stamp}[ ,|]{{1,3}}(?:rank[ =:#-]?|[rR])(?P<rank>\d{{1,6}})\]{_SEPARATOR}"
+                for stamp in (stamps.ISO, stamps.SLASHED, stamps.NO_YEAR, stamps.CLOCK)
+            ),
             rf"\[{stamps.ISO}{_TAGS}\]{_SEPARATOR}",
             rf"\(?{stamps.ISO}\)?(?![\w/]|:\d){_SEPARATOR}",
             rf"\[?{stamps.SLASHED}\]?(?![\w/]|:\d){_SEPARATOR}",
@@ -309,8 +313,9 @@ def _take_time(peeled: _Peeled) -> bool:
     peeled.position = match.end()
     _note_speaker(peeled, match.groupdict().get("tags"), match.groupdict().get("host"))
     app = _RANK_OF_APP.search(match.groupdict().get("app") or "")
-    if app is not None:
-        peeled.origin = replace(peeled.origin, rank=Rank(int(app["rank"])))
+    rank = match.groupdict().get("rank") or (app and app["rank"])
+    if rank is not None:
+        peeled.origin = replace(peeled.origin, rank=Rank(int(rank)))
         peeled.shared_origin = replace(peeled.shared_origin, rank=peeled.origin.rank)
     return True
 

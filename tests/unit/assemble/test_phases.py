@@ -214,3 +214,11 @@ def test_a_backward_pass_shows_that_an_evaluation_is_over() -> None:
     gather = step.format(f="all_gather (torch/distributed/distributed_c10d.py:1194)")
     incident = incident_of(*told, **{"rank0.txt": backward, "rank1.txt": gather})
     assert {p.rank for p in incident.open_phases} == {1}
+
+
+def test_the_bar_of_one_file_does_not_end_the_download() -> None:
+    found = incident_of(
+        "Fetching 33 files:  27%|##       | 9/33 [09:54<26:34, 65.69s/it]",
+        "model-00010-of-00029.safetensors:  41%|####      | 906M/2.21G [00:27<00:38, 34.0MB/s]",
+    )
+    assert [p.phase for p in found.open_phases] == [Phase.DATA]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.feeding import feed, line, only
+from support.job_text import incident_of
 from unhang.model.events import PhaseMark
 from unhang.model.phases import Phase, PhaseEdge
 from unhang.parsers.phase_marks import PhaseMarkParser
@@ -188,3 +189,16 @@ def test_what_a_compiler_logs_shows_that_it_compiles(file: str, phase: Phase | N
     fed = replace(said, raw=f"I1202 09:10:11.114000 331 {file}:288] {said.text}")
     found = [e for e in feed(PhaseMarkParser, fed) if isinstance(e, PhaseMark)]
     assert [e.phase for e in found] == ([] if phase is None else [phase])
+
+
+@pytest.mark.parametrize(
+    ("line", "edge"),
+    [
+        ("07/04 10:05:37 snapshot_1.tar written (37 s, 3.8 GB incl. replay buffer)", PhaseEdge.END),
+        ("model.safetensors saved in 12.5 s", PhaseEdge.END),
+        ("[rank0] writing shard 3/60 -> /ckpt/model-00003.safetensors", PhaseEdge.BEGIN),
+    ],
+)
+def test_a_file_that_is_written_or_was(line: str, edge: PhaseEdge) -> None:
+    marks = incident_of(line).all(PhaseMark)
+    assert [(mark.phase, mark.edge) for mark in marks] == [(Phase.SAVE, edge)]

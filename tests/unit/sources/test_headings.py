@@ -92,3 +92,24 @@ def test_a_gap_ends_what_a_logger_began() -> None:
     above = SpeakersAbove(NOBODY)
     above.base("[rank 6] exception:", gap=False)
     assert above.base(HEADER, gap=True) == NOBODY
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "--- 3 ---",
+        "### worker 3",
+        "node-a-0  pid 6620 rank 3",
+        "== pid 4013 RANK=RANK=3",
+        "=== 16:02 rank3 pid 2201 ===",
+        "$ sudo gdb -p 2201 -batch -ex bt | tail     # rank 3",
+    ],
+)
+def test_what_stands_above_a_stack_names_its_rank(heading: str) -> None:
+    stack = 'Thread 2201 (active): "MainThread"', "    forward (model.py:7)"
+    assert below(heading, *stack).rank == Rank(3)
+
+
+@pytest.mark.parametrize("heading", ["--- 3 ---", "### worker 3"])
+def test_a_number_above_anything_else_names_nobody(heading: str) -> None:
+    assert below(heading, "step 3 of 9", "    forward (model.py:7)").rank is None

@@ -57,6 +57,7 @@ from unhang.model.events.lifecycle import (
     PhaseMark,
     Progress,
     RanksApart,
+    RankWork,
     SettingSeen,
     SettingTried,
     StackSeen,
@@ -67,7 +68,15 @@ from unhang.model.events.lifecycle import (
 )
 from unhang.model.events.live import HoldUp, Stage, SuspicionReason, WaitsSeen
 from unhang.model.events.meaning import TROUBLE, Fact, Role, Witness
-from unhang.model.events.measures import CollectivesMeasured, LinkLoad, Pace, StepParts, StepsTimed
+from unhang.model.events.measures import (
+    CollectivesMeasured,
+    LinkLoad,
+    Pace,
+    Part,
+    RankTimed,
+    StepParts,
+    StepsTimed,
+)
 from unhang.model.events.process import (
     ClosingSignal,
     DeviceFault,
@@ -140,6 +149,8 @@ Report: TypeAlias = (
     | LoopStood
     | StackRefused
     | StackSeen
+    | RankTimed
+    | RankWork
     | StepsTimed
     | ThreadStack
     | RasReport
@@ -237,11 +248,14 @@ __all__ = [
     "NcclReason",
     "OneDiffers",
     "Pace",
+    "Part",
     "PeerPathMeasured",
     "PhaseMark",
     "ProcessEnded",
     "Progress",
     "PythonException",
+    "RankTimed",
+    "RankWork",
     "RanksApart",
     "RasGroup",
     "RasProblem",

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
 from unhang.model.events.meaning import Fact, Role, Witness
-from unhang.model.ids import LocalRank, Rank, Ranks
+from unhang.model.ids import NO_RANKS, LocalRank, Rank, Ranks
 from unhang.model.phases import Phase, PhaseEdge
+from unhang.model.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +148,33 @@ class LastLine(Seen, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True
     """
 
     waits_by_its_words: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankWork(Seen, fact=Fact.PHASES, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True):
+    """What a process printed of its work since it last trained; the origin names it.
+
+    `source` is its last line.
+
+    Attributes:
+        first: number of the first line.
+        since: time of the first line.
+        lines: how many there are.
+        phase: what their words tell, or None.
+        ended: the last line says that it is done.
+        waits_by_its_words: the last line says that it waits.
+        words: that the lines have.
+        ranks: of the whole node that speaks, where it says so.
+    """
+
+    first: int
+    since: Instant | None
+    lines: int
+    phase: Phase | None
+    ended: bool
+    waits_by_its_words: bool
+    words: frozenset[str]
+    ranks: Ranks = NO_RANKS
 
 
 class LoopEnd(enum.Enum):

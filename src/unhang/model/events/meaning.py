@@ -35,6 +35,7 @@ class Fact(enum.Enum):
     BANDWIDTH = "measured bandwidths"
     INSPECTOR = "logs of NCCL Inspector"
     GPU_TABLE = "tables of nvidia-smi"
+    RANK_TIMES = "times of each rank"
     TRIALS = "runs with another setting"
     LIVE = "a record of the live judge"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from unhang.model.events.base import Seen
@@ -90,3 +91,39 @@ class LinkLoad(Seen, witness=Witness.TOOL, role=Role.REPORT):
     interface: str
     gbps: float
     share: float
+
+
+class Part(enum.Enum):
+    """What a rank's step consists of."""
+
+    WAIT = "wait"
+    """For other ranks: barriers, collectives."""
+    DATA = "data"
+    COPY = "copy"
+    """Between host and device."""
+    COMPUTE = "compute"
+    WHOLE = "whole"
+    """The step itself."""
+    AMOUNT = "amount"
+    """How much there is to do, no time: batches, tokens, samples."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankTimed(
+    Seen, fact=Fact.RANK_TIMES, witness=Witness.PROCESS, role=Role.REPORT, of_any_text=True
+):
+    """What a part of its steps takes one rank, as the program prints it.
+
+    The origin names the rank; `source` is the last line that tells.
+
+    Attributes:
+        part: of the step.
+        measure: what the program calls it; only values of one measure are compared.
+        typical: the median of the last few values; in milliseconds where a unit is printed.
+        count: how many values there are.
+    """
+
+    part: Part
+    measure: str
+    typical: float
+    count: int

@@ -7,3 +7,9 @@ NEEDLES: tuple[str, ...] = (
     # TP: servers sign by the place in the tensor-parallel group
     *(f"{word}{digit}" for word in ("rank", "RANK", "Rank", "TP") for digit in range(10)),
 )
+
+SHORT: tuple[str, ...] = (
+    *(f"{sign}{digit}" for sign in ("[r", " r", "(r", "[p", "[", " R") for digit in range(10)),
+    *("[device ", "[gpu ", "[GPU ", "[proc "),
+)
+"""What short marks have: `[r3]`, `[06-11 20:14:02 r0]`, `judge[2]`."""

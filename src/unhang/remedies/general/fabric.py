@@ -19,7 +19,7 @@ from unhang.model.events import (
 )
 from unhang.remedies.context import RemedyContext
 from unhang.remedies.cures import Cure, GeneralCure, PatchLanguage, Recipe
-from unhang.rules.network.addresses import leads_nowhere
+from unhang.rules.shared.addresses import leads_nowhere
 from unhang.settings.versions import at_least
 
 _SLOW_PATHS = (

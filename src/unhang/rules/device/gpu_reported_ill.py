@@ -11,7 +11,8 @@ wait in every step.
 
 ## When it stays quiet
 Counters of the GPU's whole life do not count. A report carries no time: unless CUDA or the kernel
-log of this job says the same, errors and slow-downs are only a hint. A lost GPU counts for more.
+log of this job says the same, errors and slow-downs are only a hint. A lost GPU counts for more,
+and so does one that the hardware slows far below the others of the listing where nothing failed.
 
 ## How to confirm
 `dmesg -T | grep -i xid` on that host, `dcgmi diag -r 3`.
@@ -45,6 +46,7 @@ _ILL = (
     HostProblem.ECC_UNCORRECTED,
     HostProblem.GPU_RESET_NEEDED,
     HostProblem.GPU_UNREADABLE,
+    HostProblem.GPU_SLOWED_ALONE,
     HostProblem.GPU_SLOWED,
 )
 """The gravest first."""
@@ -58,7 +60,7 @@ def check(incident: Incident) -> Iterator[Finding]:
         return
     gravest = min(reports, key=lambda r: _ILL.index(r.problem))
     alike = [r for r in reports if r.problem is gravest.problem]
-    lost = gravest.problem is HostProblem.GPU_LOST
+    lost = gravest.problem is HostProblem.GPU_LOST or _is_all(incident, gravest)
     sure = lost or (gravest.problem is not HostProblem.GPU_SLOWED and _job_says_so(incident))
     yield check.finding(
         Strength.SUPPORTS if sure else Strength.HINTS,
@@ -81,6 +83,12 @@ def check(incident: Incident) -> Iterator[Finding]:
         culprit_hosts=speakers.hosts(alike) if sure else frozenset(),
         evidence=alike,
     )
+
+
+def _is_all(incident: Incident, report: HostReport) -> bool:
+    """Whether a GPU is slowed by hardware while its peers are not, and nothing has failed."""
+    alone = report.problem is HostProblem.GPU_SLOWED_ALONE
+    return alone and not incident.failures and not incident.timeouts
 
 
 def _job_says_so(incident: Incident) -> bool:

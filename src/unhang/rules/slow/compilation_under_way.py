@@ -31,8 +31,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from unhang.model.events import StackSeen
 from unhang.model.phases import Phase
-from unhang.model.rule import Cause, Fact, Finding, Incident, rule, say
+from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
+from unhang.rules.shared import consequences, order
 from unhang.rules.slow.work_findings import WorkRule, tell
 
 
@@ -53,3 +55,42 @@ def check(incident: Incident) -> Iterator[Finding]:
         ),
     )
     yield from tell(incident, about)
+    yield from _builds_for_others(incident, about)
+
+
+_LOCK = "file_baton.py:wait"
+
+
+def _builds_for_others(incident: Incident, about: WorkRule) -> Iterator[Finding]:
+    """Yield a finding where one rank builds an extension and all others wait for its lock."""
+    stood = [s for s in incident.stances if s.rank is not None]
+    waiting = [s for s in stood if s.frame.endswith(_LOCK)]
+    builds = [
+        e
+        for e in incident.all(StackSeen)
+        if e.phase is Phase.COMPILE and not e.frame.endswith(_LOCK) and e.origin.rank is not None
+    ]
+    builders = frozenset(e.origin.rank for e in builds if e.origin.rank is not None)
+    waiters = frozenset(s.rank for s in waiting if s.rank is not None)
+    others = frozenset(s.rank for s in stood if s.rank is not None) - builders
+    if len(builders) != 1 or not waiters or others != waiters or waiters & builders:
+        return
+    yield check.finding(
+        Strength.SUPPORTS,
+        claim=about.claim_ranks.using(ranks=builders, detail=builds[0].frame),
+        why=say(
+            "SLO004.why_lock",
+            "{waiters:ranks} {waiting:|waits|wait} for the lock of the build that"
+            " {ranks:ranks} runs.",
+            waiters=waiters,
+            waiting=len(waiters),
+            ranks=builders,
+        ),
+        rival=say("SLO.against_failure", "Something else failed, perhaps earlier.")
+        if any(f.manner in order.DECISIVE for f in incident.failures)
+        else None,
+        culprits=builders,
+        phase=Phase.COMPILE,
+        explains=consequences.OF_WORK_THAT_LASTS,
+        evidence=(builds[0], waiting[0]),
+    )

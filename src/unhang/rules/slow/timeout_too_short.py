@@ -112,7 +112,8 @@ def _measured(incident: Incident, wait: OthersWait, limit_s: float) -> Finding |
     # What a job generates to learn from is its main work.
     cause = None if mark.phase is Phase.GENERATE else CAUSES.get(mark.phase)
     found = _finding(wait, mark, Strength.SUPPORTS, _ENDED, seconds)
-    return replace(found, cause=cause or check.cause, phase=mark.phase)
+    who = frozenset() if wait.missing is None else frozenset({wait.missing})
+    return replace(found, cause=cause or check.cause, phase=mark.phase, culprits=who)
 
 
 def _advancing(incident: Incident, wait: OthersWait, limit_s: float) -> Iterator[Finding]:

@@ -150,7 +150,7 @@ def _weigh_unmeasured(
     """No clock tells: the last thing printed decides, if the others wait where nobody works."""
     if _is_named(incident, work, wait):
         return Strength.PROVES, None
-    if work.phase.rank is None and _in_the_wait(work, wait):
+    if work.phase.rank is None and (_in_the_wait(work, wait) or wait.awaited == {_USUAL_VOICE}):
         return Strength.SUPPORTS, None
     if work.went_on and work.phase.phase not in _AT_START:
         return Strength.SUPPORTS, None  # it was alive at this when the others had given up

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from support.builders import at, by, source, timeout
+from support.job_text import judge_text, timed_out
 from support.phase_builders import bar, begun, findings, strength
 from unhang.model.events import Fingerprint, FingerprintMismatch, PhaseMark, Progress
 from unhang.model.finding import Strength
@@ -113,3 +114,14 @@ def test_work_that_outgrew_the_timeout(lengths: tuple[float, ...], told: bool) -
     found = findings(check, *events, timeout(2, numel=1, line=8), took(last, 9))
     assert [f.strength for f in found] == ([Strength.SUPPORTS] if told else [])
     assert findings(check, *events, took(last, 7), timeout(2, numel=1, line=8)) == []
+
+
+@pytest.mark.parametrize(("last", "names"), [(630, {0}), (540, None)])
+def test_a_save_that_outgrew_the_limit_is_of_the_one_that_did_not_wait(
+    last: int, names: set[int] | None
+) -> None:
+    lines = [f"[2026-11-21 00:{10 + 9 * n}:00] s_{n}.tar written ({500 + n} s)" for n in range(3)]
+    waits = [timed_out(rank) for rank in (1, 2, 3)]
+    late = f"[2026-11-21 01:31:50] s_3.tar written ({last} s)"
+    found = [set(f.culprits) for f in judge_text(check, *lines, *waits, late)]
+    assert found == ([] if names is None else [names])
