@@ -11,6 +11,7 @@ from unhang.architectures import Architecture
 from unhang.assemble import assemble
 from unhang.assemble.beside import Beside, Parted, set_aside
 from unhang.assemble.given_files import tells_of_an_event
+from unhang.assemble.hosts_of_files import with_hosts_of_files
 from unhang.engine.gather import Gathered
 from unhang.engine.reading import SPENT
 from unhang.model.causes import Cause
@@ -141,7 +142,8 @@ def _judged(
     gathered: Gathered, framework: str | None, models: Sequence[Architecture]
 ) -> tuple[Diagnosis, Incident]:
     """The same by what the parsers told."""
-    parted = set_aside(gathered.events, gathered.artifacts, gathered.look)
+    events = with_hosts_of_files(gathered.events)
+    parted = set_aside(events, gathered.artifacts, gathered.look)
     besides = parted.besides
     artifacts = len(gathered.artifacts) - len(besides)
 

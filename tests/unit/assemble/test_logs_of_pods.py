@@ -50,3 +50,24 @@ def test_another_loop_is_another_job(tmp_path: Path) -> None:
     found = unhang.diagnose(tmp_path)
     assert found.cause is not Cause.EXTERNAL_STOP
     assert [Path(p.artifact).name for p in found.problems] == ["pods.txt"]
+
+
+ECC = """\
+[INFO] GE(71,python3):2026-11-05-08:00:44.010.221 [rank_table] RankID:13 device 5 server 10.7.0.5
+[ERROR] RUNTIME(71,python3):2026-11-05-08:29:11.901.007 [a.cc:7]72 F: HBM multi bit ecc error
+"""
+WAITS = """\
+[2026-11-05 08:00:00] iteration 1/900 loss 2.0
+[2026-11-05 08:29:00] iteration 2/900 loss 2.0
+EI0002: [PID: 22] 2026-11-05-08:59:41.220.118 The wait execution of the Notify register times out.
+"""
+
+
+def test_a_pod_s_folder_is_numbered_like_the_pods_of_the_only_set(tmp_path: Path) -> None:
+    (tmp_path / "worker-1").mkdir()
+    (tmp_path / "worker-1" / "plog-71.log").write_text(ECC)
+    (tmp_path / "job-a-worker-0.log").write_text(WAITS)
+    found = unhang.diagnose(tmp_path)
+    assert (found.cause, found.culprits) == (Cause.GPU_HARDWARE, {13})
+    (tmp_path / "job-b-worker-0.log").write_text(WAITS)
+    assert unhang.diagnose(tmp_path).cause is None

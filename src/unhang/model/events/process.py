@@ -128,6 +128,8 @@ class KernelProblem(enum.Enum):
     STORAGE_STALL = "storage-stall"
     IOMMU_FAULT = "iommu-fault"
     THERMAL = "thermal"
+    GPU_FAULT = "gpu-fault"
+    """Hardware of a GPU that counts its faults otherwise than by Xid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

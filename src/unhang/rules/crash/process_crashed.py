@@ -129,10 +129,25 @@ def _against(incident: Incident, first: Failure) -> Message | None:
     echo = rivals.of_a_failure(incident, first)
     if echo is not None:
         return echo
-    ended_by_others = any(f.manner in _ABORTING for f in incident.failures)
-    if first.signal == signal.SIGABRT and (ended_by_others or not _last_words(first)):
+    said = _last_words(first)
+    ended_by_others = any(
+        f.manner in _ABORTING and not (said and _is_victim_of(f, first)) for f in incident.failures
+    )
+    if first.signal == signal.SIGABRT and (ended_by_others or not said):
         return say("CRA003.against_abort", "processes also abort when their own watchdog ends them")
     return None
+
+
+_SAME_WORDS = 3
+"""Lines between `terminate called after throwing …` and the error that it carries."""
+
+
+def _is_victim_of(failure: Failure, first: Failure) -> bool:
+    """Whether a process lost the one that aborted, after that had said why it aborts."""
+    if failure.manner not in (Manner.PEER, Manner.WATCHDOG) or not order.is_before(first, failure):
+        return False
+    gap = (failure.source.line or 0) - (first.source.line or 0)
+    return failure.source.artifact != first.source.artifact or gap > _SAME_WORDS
 
 
 def _last_words(failure: Failure) -> bool:
