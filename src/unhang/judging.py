@@ -10,7 +10,7 @@ from functools import partial
 from unhang.architectures import Architecture
 from unhang.assemble import assemble
 from unhang.assemble.beside import Beside, Parted, set_aside
-from unhang.assemble.given_files import tells_of_an_event
+from unhang.assemble.given_files import is_asked_for, tells_of_an_event
 from unhang.assemble.hosts_of_files import with_hosts_of_files
 from unhang.engine.gather import Gathered
 from unhang.engine.reading import SPENT
@@ -212,10 +212,17 @@ def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
         for event in parted.without_loose()
     )
     speaking = parted.loose if troubled else parted.named
+    # One file in which a scheduler answers who ended a job: whose, if not this one's?
+    answers = {
+        event.source.artifact
+        for event in parted.events
+        if event.source.artifact in parted.loose and is_asked_for(event)
+    }
     return [
         event
         for event in parted.events
         if isinstance(event, StepsTimed)
+        or (len(answers) == 1 and is_asked_for(event))
         or event.source.artifact not in (foreign if isinstance(event, _OF_A_HOST) else speaking)
     ]
 

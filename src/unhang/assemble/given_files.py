@@ -225,7 +225,7 @@ class GivenFile:
     @property
     def unlike(self) -> bool:
         """Whether it is of another form than what programs of a job write, and shows no work."""
-        asked = self.recorded or self.tells(*_ANSWERS) or any(map(_is_asked_for, self.events))
+        asked = self.recorded or self.tells(*_ANSWERS) or any(map(is_asked_for, self.events))
         few = self.like < _LEAST_LIKE and self.ours < _LEAST_OURS
         return few and not (asked or self.works)
 
@@ -257,8 +257,17 @@ def _device(event: Event) -> str | None:
     return None if gpu is None else pci_address(gpu)
 
 
-def _is_asked_for(event: Event) -> bool:
+def is_asked_for(event: Event) -> bool:
+    """Whether somebody asked a scheduler or a cluster for it afterwards."""
     return isinstance(event, ProcessEnded | StopSeen) and event.told_later
+
+
+_ANSWERED = re.compile(r'\s*"\w+": |\d{3} \(\d{1,9}\.\d{3,6}\.\d{3,6}\) ')
+
+
+def _is_member(event: Event) -> bool:
+    """Whether it is a member of what a cluster answered in JSON, or HTCondor wrote of a job."""
+    return is_asked_for(event) and _ANSWERED.match(event.source.text) is not None
 
 
 def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[str, GivenFile]:
@@ -304,9 +313,10 @@ def look_at(files: Iterable[GivenFile], look: Callable[[str], Nature | None]) ->
         nature = look(file.name)
         if nature is None:
             continue
-        file.written = nature.is_document and not file.recorded and not file.tells(*_ANSWERS)
+        answers = file.recorded or file.tells(*_ANSWERS) or any(map(_is_member, file.events))
+        file.written = nature.is_document and not answers
         file.log = nature.is_log
-        file.shows = nature.shows and not (file.works or file.recorded)
+        file.shows = nature.shows and not (file.works or answers)
         file.saved = nature.saved
         file.like = _like(file, nature)
         file.ours = file.like * nature.lines

@@ -26,7 +26,7 @@ from unhang.sources.line import Line
 
 _REASON = re.compile(
     r"""(?:(?:\d{1,4}[smhd]\S{0,8}\s+)?(?:Normal|Warning)\s+|["']?\breason["']?\s*[:=]\s*["']?|\bReason:\s*|\s|\(|^)"""
-    r"(?P<reason>OOMKilled|Evicted|Preempted|Preempting|DeadlineExceeded|NodeLost|NodeNotReady|"
+    r"(?P<reason>OOMKilled|Evict(?:ed)?(?=\W)|Preempted|Preempting|DeadlineExceeded|NodeLost|NodeNotReady|"
     r"NodeShutdown|Shutdown|TerminationByKubelet|DeletionByTaintManager|"
     r"DeletionByPodGC|PreemptionByScheduler|EvictionByEvictionAPI)\b"
 )
@@ -69,6 +69,7 @@ _STATE_REASON = re.compile(r'"reason":\s?"(?P<reason>\w{1,40})"')
 
 _STOPS = {
     "Evicted": StopKind.EVICTED,
+    "Evict": StopKind.EVICTED,  # Volcano
     "TerminationByKubelet": StopKind.EVICTED,
     "EvictionByEvictionAPI": StopKind.EVICTED,
     "Preempted": StopKind.PREEMPTED,
@@ -82,7 +83,7 @@ _STOPS = {
     "DeletionByTaintManager": StopKind.EVICTED,
     "DeletionByPodGC": StopKind.NODE_FAILED,
 }
-_PREEMPTED = re.compile(r"preempt(?:ed|ion)\b", re.IGNORECASE)
+_PREEMPTED = re.compile(r"preempt(?:ed|ion)?\b", re.IGNORECASE)
 """Why the node was shut down, in the words of the cloud."""
 _CONTEXT = re.compile(
     r"kubelet|kubectl|\bpod\b|\bPod\b|container|Reason:|reason|Warning\s|Job\b|k8s"

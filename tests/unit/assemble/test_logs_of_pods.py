@@ -72,3 +72,15 @@ def test_a_pod_s_folder_is_numbered_like_the_pods_of_the_only_set(tmp_path: Path
     assert found.culprits == {13}
     (tmp_path / "job-b-worker-0.log").write_text(WAITS)
     assert unhang.diagnose(tmp_path).cause is None
+
+
+def test_what_a_scheduler_answers_of_the_only_job(tmp_path: Path) -> None:
+    answer = '{\n  "jobs": [{\n    "statusReason": "Host EC2 (instance i-1) terminated."\n  }]\n}\n'
+    (tmp_path / "train.log").write_text(steps(900) + LOST)
+    (tmp_path / "one.json").write_text(answer)
+    assert unhang.diagnose(tmp_path).cause is Cause.EXTERNAL_STOP
+    own = LOST.replace(
+        "RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection", "ValueError:"
+    )
+    (tmp_path / "train.log").write_text(steps(900) + own)
+    assert unhang.diagnose(tmp_path).cause is Cause.RANK_EXCEPTION

@@ -41,7 +41,7 @@ def undated(incident: Incident, fact: order.Placed) -> Message | None:
 
 def untimed(incident: Incident, stop: StopSeen) -> Message | None:
     """That a host's own log tells when the host was shut down, and nothing when the job failed."""
-    if stop.at is None or not stop.told_later:
+    if stop.at is None or stop.kind is not StopKind.REMOVED or not stop.told_later:
         return None
     lost = (s for s in incident.all(StopSeen) if s.kind is StopKind.NODE_FAILED)
     signs: tuple[order.Placed, ...] = (*incident.failures, *incident.timeouts, *lost)
