@@ -53,6 +53,7 @@ from unhang.model.events import (
     UnreadLine,
     VersionSeen,
     WatchdogAborted,
+    WorldSeen,
 )
 from unhang.model.events.lifecycle import state_of_work
 from unhang.model.events.meaning import Role, Witness
@@ -250,10 +251,12 @@ class GivenFile:
 
 
 def _device(event: Event) -> str | None:
-    """The address by which a fault of the IOMMU and the job whose GPU had it may be tied."""
+    """The address by which what a tool or an IOMMU says of a GPU, and its job may be tied."""
     if isinstance(event, KernelEvent) and event.problem is KernelProblem.IOMMU_FAULT:
         return pci_address(event.device or "")
-    gpu = event.bus_id if isinstance(event, (CommunicatorStage, GpuState)) else None
+    if isinstance(event, HostReport):
+        return pci_address(event.device or "")
+    gpu = event.bus_id if isinstance(event, (CommunicatorStage, GpuState, WorldSeen)) else None
     return None if gpu is None else pci_address(gpu)
 
 

@@ -17,19 +17,23 @@ _WORD = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 def with_hosts_of_files(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events, those of kernels with the host that their file is named after."""
-    logs = {
-        e.source.artifact for e in events if isinstance(e, KernelEvent) and e.origin.host is None
-    }
+    logs = {e.source.artifact for e in events if isinstance(e, KernelEvent)}
     if not logs:
         return events
-    known = {short_host(e.origin.host) for e in events} - {None}
+    known = {short_host(e.origin.host) for e in events if e.source.artifact not in logs} - {None}
     hosts = {name: host for name in logs if (host := _host_in(name, known)) is not None}
     return [
-        replace(event, origin=replace(event.origin, host=hosts[event.source.artifact]))
-        if event.source.artifact in hosts and event.origin.host is None
+        replace(event, origin=replace(event.origin, host=host))
+        if (host := hosts.get(event.source.artifact)) is not None and _is_part(event, host)
         else event
         for event in events
     ]
+
+
+def _is_part(event: Event, host: str) -> bool:
+    """Whether nothing else is told of the host than the name of the file, or a part of it."""
+    told = event.origin.host
+    return told is None or (told != host and host.endswith(told))
 
 
 def _host_in(name: str, known: set[str | None]) -> str | None:

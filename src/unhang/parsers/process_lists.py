@@ -70,6 +70,15 @@ _STARTED = re.compile(
     r"\bprocess (?P<pid>\d{2,9}) spawned with command: .{1,400}?--local[_-]rank[=', ]{1,4}"
     r"(?P<local>\d{1,3})\b"
 )
+_INTEL = re.compile(
+    r"MPI startup\(\): (?P<rank>\d{1,6}) +(?P<pid>\d{2,9}) +(?P<host>[A-Za-z][\w.-]{0,80}) "
+)
+"""A row of Intel MPI's table, with I_MPI_DEBUG=3 and above (2019 to 2021)."""
+_HOSTED = re.compile(
+    rf"(?:(?P<host>{_NAME})\s?[:=]\s?)?(?i:global |world )?(?i:ranks)[ :=]{{1,2}}\[?"
+    r"(?P<first>\d{1,6})\s?(?:\.{2,3}|-|\u2013|to)\s?(?P<last>\d{1,6})\]?"
+)
+"""Nothing but a host and its ranks: `pg2-17: ranks 0-7`."""
 _LONGEST = 400
 _MOST = 4096
 
@@ -87,6 +96,16 @@ class ProcessListsParser(LineParser, name="process-lists", sampled=True):
                 listed=True,
                 local_rank=LocalRank(int(started["local"])),
                 pid=int(started["pid"]),
+            )
+            return
+        row = _INTEL.match(text)
+        if row is not None:
+            yield WorldSeen(
+                **place(line),
+                listed=True,
+                rank=Rank(int(row["rank"])),
+                pid=int(row["pid"]),
+                host=row["host"],
             )
             return
         if len(text) > _LONGEST or _FAILING.search(text) is not None:
@@ -134,6 +153,12 @@ def _of_a_host(line: Line) -> Iterator[WorldSeen]:
     if told is not None and line.origin.host is not None and line.origin.rank is None:
         for rank in _ranks(told):
             yield WorldSeen(**place(line), listed=True, rank=Rank(rank), host=line.origin.host)
+        return
+    hosted = _HOSTED.fullmatch(line.text.strip())
+    if hosted is not None and (host := hosted["host"] or line.origin.host) is not None:
+        first, last = int(hosted["first"]), int(hosted["last"])
+        for rank in range(first, last + 1) if last < first + _MOST else ():
+            yield WorldSeen(**place(line), listed=True, rank=Rank(rank), host=host)
         return
     table = _TABLE.search(line.text)
     if table is None:

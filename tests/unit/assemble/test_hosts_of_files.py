@@ -34,3 +34,13 @@ JOB = [
 def test_a_kernel_log_is_of_the_host_that_its_name_holds(name: str, host: str | None) -> None:
     (*_, event) = with_hosts_of_files([*JOB, xid(name)])
     assert event.origin.host == host
+
+
+def test_a_part_of_the_name_that_was_taken_for_the_host() -> None:
+    part = KernelEvent(
+        source=source(artifact="aa-wx-04.txt"),
+        origin=by(host="04"),
+        problem=KernelProblem.XID,
+    )
+    (*_, event) = with_hosts_of_files([*JOB, part])
+    assert event.origin.host == "wx-04"

@@ -370,3 +370,12 @@ def test_ascend_s_logs() -> None:
     assert told.at is not None
     (told,) = peel("[ERROR] 2026-11-05-08:59:41 (PID:22, Device:4, RankID:4) ERR02200 DIST failed.")
     assert (told.origin.rank, told.origin.pid) == (4, 22)
+
+
+def test_hydra_s_labels() -> None:
+    for text in ("Traceback (most recent call last):", "ImportError: no x", "    from a import b"):
+        (told,) = peel(f"[6] {text}")
+        assert (told.origin.task, told.text) == (6, text)
+    for text in ("loading shard 1/5", "warning: slow"):
+        (told,) = peel(f"[1803] {text}")
+        assert told.origin.task is None

@@ -101,7 +101,7 @@ def _finding(
             "These Xid numbers come from the program's own kernels, rarely from a failing GPU.",
         ),
         rival=against,
-        culprits=_owners(incident, found) if hardware else NO_RANKS,
+        culprits=_owners(incident, found),
         culprit_hosts=speakers.hosts(found),
         explains=consequences.OF_FAILED_HARDWARE if hardware else consequences.OF_A_LOST_GPU,
         at=first.at,
