@@ -36,7 +36,7 @@ from unhang.model.events import ProcessEnded, Reporter
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.crash.sameness import special_ranks
+from unhang.rules.crash.sameness import failed_in_program, special_ranks
 from unhang.rules.shared import consequences, order, rivals, speakers
 
 _STACK = Collect.of("crash_stack")
@@ -61,7 +61,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     crashed = [
         f
         for f in incident.failures
-        if f.manner is Manner.CRASHED and f.signal not in (None, signal.SIGBUS)
+        if f.manner is Manner.CRASHED
+        and f.signal is not None
+        and (f.signal != signal.SIGBUS or failed_in_program(f))
     ]
     if not crashed:
         yield from _of_a_worker(incident)
