@@ -84,3 +84,10 @@ def test_what_a_scheduler_answers_of_the_only_job(tmp_path: Path) -> None:
     )
     (tmp_path / "train.log").write_text(steps(900) + own)
     assert unhang.diagnose(tmp_path).cause is Cause.RANK_EXCEPTION
+
+
+def test_a_job_that_goes_on_needs_no_answer_of_a_scheduler(tmp_path: Path) -> None:
+    evicted = "152m   Warning  Evicted   pod/x-w-3   The node was low on resource: memory.\n"
+    (tmp_path / "events.txt").write_text("LAST SEEN  TYPE  REASON  OBJECT  MESSAGE\n" + evicted)
+    (tmp_path / "train.log").write_text(steps(900) + LOST + steps(900))
+    assert unhang.diagnose(tmp_path).cause is not Cause.EXTERNAL_STOP
