@@ -79,6 +79,9 @@ _HOSTED = re.compile(
     r"(?P<first>\d{1,6})\s?(?:\.{2,3}|-|\u2013|to)\s?(?P<last>\d{1,6})\]?"
 )
 """Nothing but a host and its ranks: `pg2-17: ranks 0-7`."""
+_CONTAINERS = re.compile(r"\bSM_HOSTS=(?P<hosts>\[[^\]]{3,4000}\])")
+_OWN_GPUS = re.compile(r"\bSM_NUM_GPUS=(?P<count>\d{1,2})\b")
+"""sagemaker-training-toolkit, environment variables (2022 on)."""
 _LONGEST = 400
 _MOST = 4096
 
@@ -86,9 +89,14 @@ _MOST = 4096
 class ProcessListsParser(LineParser, name="process-lists", sampled=True):
     """Parser of lines that tell which process has which rank."""
 
+    def __init__(self) -> None:
+        self._containers: tuple[Line, tuple[str, ...]] | None = None
+        self._gpus: set[int] = set()
+
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which process has which rank."""
         text = line.text
+        self._container(line)
         started = line.says(_STARTED, within=True)
         if started is not None:
             yield WorldSeen(
@@ -113,6 +121,24 @@ class ProcessListsParser(LineParser, name="process-lists", sampled=True):
         for part in text.split(";"):
             yield from _of_one(line, part)
         yield from _of_a_host(line)
+
+    def _container(self, line: Line) -> None:
+        """Keep the containers of a SageMaker job, and how many GPUs each has."""
+        hosts, gpus = _CONTAINERS.search(line.text), _OWN_GPUS.search(line.text)
+        if hosts is not None and self._containers is None:
+            self._containers = (line, tuple(re.findall(r"[\w.-]+", hosts["hosts"])))
+        if gpus is not None:
+            self._gpus.add(int(gpus["count"]))
+
+    def finish(self) -> Iterator[Event]:
+        """Containers with one GPU each have the ranks of their places in the list."""
+        if self._containers is None or not self._gpus or max(self._gpus) > 1:
+            return
+        line, hosts = self._containers
+        for rank, host in enumerate(hosts):
+            yield WorldSeen(
+                **place(line), listed=True, rank=Rank(rank), host=host, world_size=len(hosts)
+            )
 
 
 def _of_one(line: Line, text: str) -> Iterator[WorldSeen]:

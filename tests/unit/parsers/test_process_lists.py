@@ -114,3 +114,9 @@ def test_intel_s_table_and_a_host_s_ranks() -> None:
     assert [e.rank for e in told if isinstance(e, WorldSeen)] == list(range(8, 16))
     assert {e.host for e in told if isinstance(e, WorldSeen)} == {"pg2-18"}
     assert feed(ProcessListsParser, "pg2-18: ranks 8-15 timed out") == []
+
+
+@pytest.mark.parametrize(("gpus", "ranks"), [(1, [0, 1]), (8, [])])
+def test_containers_of_sagemaker(gpus: int, ranks: list[int]) -> None:
+    told = feed(ProcessListsParser, f'SM_HOSTS=["algo-1","algo-2"] SM_NUM_GPUS={gpus}')
+    assert [e.rank for e in told if isinstance(e, WorldSeen)] == ranks

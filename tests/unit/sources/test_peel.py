@@ -379,3 +379,8 @@ def test_hydra_s_labels() -> None:
     for text in ("loading shard 1/5", "warning: slow"):
         (told,) = peel(f"[1803] {text}")
         assert told.origin.task is None
+
+
+def test_containers_of_sagemaker() -> None:
+    (told,) = peel("[algo-2-q8x2k] FileNotFoundError: [Errno 2] No such file")
+    assert (told.origin.host, told.text[:5]) == ("algo-2-q8x2k", "FileN")
