@@ -10,7 +10,8 @@ from functools import partial
 from unhang.architectures import Architecture
 from unhang.assemble import assemble
 from unhang.assemble.beside import Beside, Parted, set_aside
-from unhang.assemble.given_files import tells_of_an_event
+from unhang.assemble.given_files import is_asked_for, tells_of_an_event
+from unhang.assemble.hosts_of_files import with_hosts_of_files
 from unhang.engine.gather import Gathered
 from unhang.engine.ledger import side_by_side
 from unhang.engine.reading import SPENT
@@ -33,7 +34,7 @@ from unhang.model.events import (
 )
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.guard import Guard
-from unhang.model.incident import Incident, Introduced
+from unhang.model.incident import Incident, Introduced, Manner
 from unhang.model.phases import Phase
 from unhang.model.provenance import Message, Problem
 from unhang.model.statement import Source
@@ -162,7 +163,8 @@ def _judged(
     gathered: Gathered, framework: str | None, models: Sequence[Architecture]
 ) -> tuple[Diagnosis, Incident]:
     """The same by what the parsers told."""
-    parted = set_aside(gathered.events, gathered.artifacts, gathered.look)
+    events = with_hosts_of_files(gathered.events)
+    parted = set_aside(events, gathered.artifacts, gathered.look)
     besides = parted.besides
     aside = frozenset(file.artifact for file in besides)
 
@@ -173,7 +175,7 @@ def _judged(
     found, incident = of(parted.without_loose(), aside | parted.loose)
     loosely = None
     if parted.loose and (not _stands(found) or _asks_others(found, parted)):
-        loosely = of(_explaining(parted, found), aside)
+        loosely = of(_explaining(parted, found, lost=_lost_a_peer(incident)), aside)
     if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
         found, incident = loosely
     else:
@@ -224,13 +226,14 @@ def _asks_others(found: Diagnosis, parted: Parted) -> bool:
     )
 
 
-def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
+def _explaining(parted: Parted, found: Diagnosis, *, lost: bool) -> Sequence[Event]:
     """The events with those of loose files that may decide.
 
     What a kernel tells of its host may explain a failure of the job, but makes none, and blames no
     rank that spoke and that something else has found. That of a host that no file of the job names
     may be the host of a rank that nobody heard of, and of no other. What programs tell may explain
-    a job that stops without a word; a job that tells of trouble itself has need of nobody else's.
+    a job that stops without a word; a job that tells of trouble itself has need of nobody else's,
+    unless it only `lost` a peer, and one scheduler answers who ended a job.
     """
     explained = _failed(found) and found.culprits.isdisjoint(found.coverage.ranks_seen)
     if explained and _misses_ranks(found):
@@ -242,12 +245,29 @@ def _explaining(parted: Parted, found: Diagnosis) -> Sequence[Event]:
         for event in parted.without_loose()
     )
     speaking = parted.loose if troubled else parted.named
+    # One file in which a scheduler answers who ended a job: whose, if not this one's?
+    answers = {
+        event.source.artifact
+        for event in parted.events
+        if event.source.artifact in parted.loose and is_asked_for(event)
+    }
     return [
         event
         for event in parted.events
         if isinstance(event, StepsTimed)
+        or (lost and len(answers) == 1 and is_asked_for(event))
         or event.source.artifact not in (foreign if isinstance(event, _OF_A_HOST) else speaking)
     ]
+
+
+def _lost_a_peer(incident: Incident) -> bool:
+    """Whether the last that is heard of the job is that a process lost another one."""
+    lost = [f.source for f in incident.failures if f.manner is Manner.PEER]
+    worked = [e.source for e in incident.all(Progress)]
+    return any(
+        not any(w.artifact == f.artifact and (w.line or 0) > (f.line or 0) for w in worked)
+        for f in lost
+    )
 
 
 def _misses_ranks(found: Diagnosis) -> bool:

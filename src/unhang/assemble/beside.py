@@ -24,6 +24,7 @@ from unhang.assemble.given_files import (
     WAITS,
     GivenFile,
     given_files,
+    is_asked_for,
     is_look,
     is_stale,
     look_at,
@@ -347,4 +348,5 @@ def _reasons(
 
 def _is_past(file: GivenFile) -> bool:
     """Whether it was saved long after all that it tells, and shows no job that it could be of."""
-    return file.stale and not (file.lives or file.recorded)
+    asked = any(map(is_asked_for, file.events))
+    return file.stale and not (file.lives or file.recorded or asked)

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import cmp_to_key
 
+from unhang import lazy_re as re
 from unhang.assemble.identity import Identity
 from unhang.assemble.manners import CRASH_SIGNALS, manner_of
 from unhang.assemble.run import Run
@@ -30,6 +31,7 @@ from unhang.model.events import (
 )
 from unhang.model.incident import Failure, Manner, Tie
 from unhang.model.time import Instant
+from unhang.parsers.vocabulary.signals import signal_number
 
 
 def find_failures(run: Run) -> tuple[tuple[Failure, ...], tuple[Failure, ...]]:
@@ -129,7 +131,15 @@ def _signal_of_kernel_log(event: Event) -> int | None:
     """The signal that follows a fault which the kernel logged."""
     if not isinstance(event, KernelEvent) or event.problem is not KernelProblem.SEGFAULT:
         return None
+    told = _SIGNAL.search(event.detail)
+    if told is not None:
+        return signal_number(told["signal"] or told["name"])
+    if "dumped core" in event.detail:
+        return None
     return signal.SIGFPE if "divide" in event.detail else signal.SIGSEGV
+
+
+_SIGNAL = re.compile(r"\bsignal (?P<signal>\d{1,2})\b|\b(?P<name>SIG[A-Z]{3,4})\b")
 
 
 def _when(telling: Event, ended: Sequence[ProcessEnded], timeline: Timeline) -> Instant | None:

@@ -60,6 +60,8 @@ def all_tied(job: Iterable[str], files: Sequence[GivenFile]) -> set[str]:
         _join(groups, alike, _FAR_S, undated=True)
     for alike in _one_letter_apart(dated):
         _join(groups, alike, _FAR_S, undated=True)
+    for alike in _pods_of_one_set(files, dated):
+        _join(groups, alike, _ONE_START_S)
     for alike in _sharing(dated, [file.places for file in files]):
         _join(groups, alike, _ONE_START_S)  # one program, started at once: two nodes' logs
     for alike in _of_one_stream(files, dated):
@@ -72,6 +74,25 @@ def all_tied(job: Iterable[str], files: Sequence[GivenFile]) -> set[str]:
     given = (file.name for file in files if file.of_a_run)  # somebody gave it for this job
     own = {groups.of(name) for name in (*job, *given)}
     return {file.name for file in files if groups.of(file.name) in own}
+
+
+def _pods_of_one_set(files: Sequence[GivenFile], dated: Sequence[_Dated]) -> Iterator[list[_Dated]]:
+    """Files of pods and of folders that are numbered alike: `job-worker-0.log`, `worker-1/err`.
+
+    A bare number may be of any job's set, so there must be no second set that it could be of.
+    """
+    sets: dict[str, dict[str, list[_Dated]]] = defaultdict(lambda: defaultdict(list))
+    for file, its in zip(files, dated, strict=True):
+        for host in file.hosts:
+            if (found := _HOST_END.search(host)) is not None:
+                word, of = found[1].rpartition("-")[0], host[: found.start(1)]
+                sets[word][of].append(its)
+    for of_word in sets.values():
+        if "" in of_word and len(of_word) == _TWO:
+            yield [its for members in of_word.values() for its in members]
+
+
+_TWO = 2
 
 
 def _of_one_stream(files: Sequence[GivenFile], dated: Sequence[_Dated]) -> Iterator[list[_Dated]]:

@@ -57,6 +57,7 @@ from unhang.model.events import (
     UnreadLine,
     VersionSeen,
     WatchdogAborted,
+    WorldSeen,
 )
 from unhang.model.events.lifecycle import state_of_work
 from unhang.model.events.meaning import Role, Witness
@@ -240,7 +241,7 @@ class GivenFile:
     @property
     def unlike(self) -> bool:
         """Whether it is of another form than what programs of a job write, and shows no work."""
-        asked = self.recorded or self.is_answer or any(map(_is_asked_for, self.events))
+        asked = self.recorded or self.is_answer or any(map(is_asked_for, self.events))
         few = self.like < _LEAST_LIKE and self.ours < _LEAST_OURS
         return few and not (asked or self.works)
 
@@ -274,15 +275,26 @@ class GivenFile:
 
 
 def _device(event: Event) -> str | None:
-    """The address by which a fault of the IOMMU and the job whose GPU had it may be tied."""
+    """The address by which what a tool or an IOMMU says of a GPU, and its job may be tied."""
     if isinstance(event, KernelEvent) and event.problem is KernelProblem.IOMMU_FAULT:
         return pci_address(event.device or "")
-    gpu = event.bus_id if isinstance(event, (CommunicatorStage, GpuState)) else None
+    if isinstance(event, HostReport):
+        return pci_address(event.device or "")
+    gpu = event.bus_id if isinstance(event, (CommunicatorStage, GpuState, WorldSeen)) else None
     return None if gpu is None else pci_address(gpu)
 
 
-def _is_asked_for(event: Event) -> bool:
+def is_asked_for(event: Event) -> bool:
+    """Whether somebody asked a scheduler or a cluster for it afterwards."""
     return isinstance(event, ProcessEnded | StopSeen) and event.told_later
+
+
+_ANSWERED = re.compile(r'\s*"\w+": |\d{3} \(\d{1,9}\.\d{3,6}\.\d{3,6}\) ')
+
+
+def _is_member(event: Event) -> bool:
+    """Whether it is a member of what a cluster answered in JSON, or HTCondor wrote of a job."""
+    return is_asked_for(event) and _ANSWERED.match(event.source.text) is not None
 
 
 def given_files(events: Iterable[Event], artifacts: Iterable[Artifact]) -> dict[str, GivenFile]:
@@ -328,9 +340,10 @@ def look_at(files: Iterable[GivenFile], look: Callable[[str], Nature | None]) ->
         nature = look(file.name)
         if nature is None:
             continue
-        file.written = nature.is_document and not file.recorded and not file.is_answer
+        answers = file.recorded or file.is_answer or any(map(_is_member, file.events))
+        file.written = nature.is_document and not answers
         file.log = nature.is_log
-        file.shows = nature.shows and not (file.works or file.recorded)
+        file.shows = nature.shows and not (file.works or answers)
         file.saved = nature.saved
         file.like = _like(file, nature)
         file.ours = file.like * nature.lines

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from unhang.model.events import CommunicatorStage, Event, GpuState, GpuUuid
+from unhang.model.events import CommunicatorStage, Event, GpuState, GpuUuid, WorldSeen
 from unhang.model.host_lists import short_host
 from unhang.model.ids import Rank
 from unhang.model.pci import pci_address
@@ -44,7 +44,8 @@ class GpuOwners:
             address = pci_address(event.bus_id or "")
             if address is not None and event.size is not None and event.size == world_size:
                 told[short_host(event.origin.host), address].add(Rank(event.comm_rank))
-        self._owners = _in_order(events, world_size, first_on_host) | _sure(told)
+        listed = _as_listed(events, world_size, first_on_host)
+        self._owners = _in_order(events, world_size, first_on_host) | listed | _sure(told)
 
     def rank_of(self, host: str | None, device: str) -> Rank | None:
         """The rank on the GPU at a PCI address of a host; None where nothing makes it sure."""
@@ -57,6 +58,28 @@ class GpuOwners:
         only = len({name for name, _ in self._owners}) == 1
         there = [rank for (_, at), rank in self._owners.items() if at == address]
         return there[0] if only and there else None
+
+
+def _as_listed(
+    events: Iterable[Event], world_size: int | None, first_on_host: Mapping[str | None, Rank]
+) -> dict[_Place, Rank]:
+    """The ranks of processes that a launcher lists beside the addresses of their GPUs.
+
+    What counts from 0 counts ranks where one list tells of all of them.
+    """
+    seen = [e for e in events if isinstance(e, WorldSeen) and e.bus_id is not None]
+    places = {e.local_rank for e in seen}
+    whole = world_size in (None, len(places)) and len({e.source.artifact for e in seen}) == 1
+    told: dict[_Place, set[Rank]] = defaultdict(set)
+    for event in seen:
+        host, address = short_host(event.origin.host), pci_address(event.bus_id or "")
+        rank = event.rank
+        if rank is None and event.local_rank is not None and (whole or host in first_on_host):
+            first = 0 if whole else first_on_host[host]
+            rank = Rank(first + event.local_rank)
+        if rank is not None and address is not None:
+            told[host, address].add(rank)
+    return _sure(told)
 
 
 def _in_order(

@@ -32,7 +32,7 @@ READ_ANY_WORDS = frozenset(
             "topology",
             "nccl-tests",
         ),
-        "check-report",
+        *("check-report", "schedulers-asked"),
         *("native-stacks", "native-threads", "python-stacks", "kernel-stacks", "stacks_seen"),
         *("loops-stood", "pids"),
         *("endings", "frameworks", "membership", "settings_seen", "torch_version", "versions"),

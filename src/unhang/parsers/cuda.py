@@ -34,6 +34,7 @@ _PATTERNS = named("unhang.parsers", "data/cuda.toml")
 _OOM = _PATTERNS["oom"]
 _ALLOCATION = _PATTERNS["allocation"]
 _JAX_OOM = _PATTERNS["jax_oom"]
+_OTHER_OOM = _PATTERNS["other_oom"]
 _GPU = re.compile(r"GPU\s*(?P<device>\d{1,3})\b|device\s*:\s*(?P<other>\d{1,3})\b")
 _PROCESS = _PATTERNS["process"]
 _ALLOCATED = _PATTERNS["allocated"]
@@ -74,6 +75,7 @@ class CudaParser(LineParser, name="cuda"):
 def _memory(line: Line) -> DeviceFault | None:
     """An allocation that failed, with who holds the memory."""
     found = line.says(_OOM) or line.says(_JAX_OOM, within=True)
+    found = found or line.says(_OTHER_OOM, within=True)
     asked = _ALLOCATION.search(line.text)
     if found is None or _BOILERPLATE.search(line.text[: found.start()]):
         return None

@@ -21,6 +21,7 @@ no news.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from unhang import lazy_re as re
 from unhang.model.events import Event, ProcessEnded, Reporter
@@ -55,22 +56,55 @@ _ABORT = 6
 _KILL = 9
 
 
-class FatalSignalsParser(LineParser, name="fatal-signals"):
+class FatalSignalsParser(LineParser, name="fatal-signals", after=60):
     """Parser of last words."""
 
     def __init__(self) -> None:
         self._tree_killed = False
+        self._bus_error: ProcessEnded | None = None
+        self._in_current = False
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say by which signal a process ended."""
         self._tree_killed = self._tree_killed or _KILLS_ITS_TREE.search(line.text) is not None
-        yield from _spoken(line)
+        for event in _spoken(line):
+            if event.signal == _BUS and "Fatal Python error" in line.text:
+                yield from self.finish()
+                self._bus_error = event
+            else:
+                yield event
+        yield from self._stack_of_bus_error(line)
         for ended in _shell(line):
             if not (self._tree_killed and ended.signal == _KILL):
                 yield ended
 
+    def finish(self) -> Iterator[Event]:
+        """A stack that never came tells nothing."""
+        if self._bus_error is not None:
+            yield self._bus_error
+        self._bus_error, self._in_current = None, False
 
-def _spoken(line: Line) -> Iterator[Event]:
+    def _stack_of_bus_error(self, line: Line) -> Iterator[Event]:
+        """Whose page it was: below the thread that failed stands its innermost frame."""
+        if self._bus_error is None:
+            return
+        if line.text.startswith("Current thread 0x"):
+            self._in_current = True
+        elif self._in_current and (frame := _FRAME.match(line.text)) is not None:
+            in_program = _HANDS_OVER.search(frame["file"]) is None
+            self._bus_error = replace(self._bus_error, in_program=in_program)
+            yield from self.finish()
+
+
+_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line \d')
+_HANDS_OVER = re.compile(
+    r"multiprocessing|torch[/\\](?:utils[/\\]data|storage|cuda|distributed|_utils)|/shm\b"
+)
+"""Code that touches shared memory."""
+_BUS = 7
+
+
+def _spoken(line: Line) -> Iterator[ProcessEnded]:
     """Last words of the process itself, of its libraries or their signal handlers."""
     fatal = line.says(_FATAL)
     if fatal is not None:

@@ -8,6 +8,7 @@ Reads::
     node 5aa1 is being drained: DRAIN_NODE_REASON_PREEMPTION
     Normal  ScaleDown  pod/train-3  deleting pod for node scale down
     Scheduled event: Preempt for virtual machine gpu-7
+    systemd-logind[1701]: The system will reboot now!
     i-0c3f9a    instance-terminated-no-capacity    2022-05-09T22:39:21+00:00
 
 Traps: an idle host that is removed had no work of the job, unless its death is told next; a node of
@@ -47,6 +48,12 @@ _CODES = re.compile(
     r"|\bmarked-for-(?:termination|stop)\b|\bcompute\.instances\.preempted\s+\S{0,120}instances/"
 )
 """AWS's status codes of spot requests (EC2 User Guide, 2026-11), and GCP's operation."""
+_SHUTS = re.compile(
+    r"The system will (?:reboot|power ?off|halt|be (?:halted|powered off|rebooted))\b"
+    r"|System is (?:rebooting|powering down|halting)\b"
+    r"|Reached target (?:reboot|poweroff|halt)\.target|reboot: (?:Restarting system|Power down)\b"
+)
+"""systemd's words (login/logind-dbus.c, units/reboot.target) and the kernel's of an orderly end."""
 _ENDS = re.compile(
     rf"\b(?:remov|terminat|delet|releas|stopp?|shutt?)(?:ing|ed|s)?\b(?: down)?\s(?:\S{{1,40}} )"
     rf"{{0,3}}?{_HOST}\b"
@@ -83,6 +90,9 @@ class HostTakenParser(LineParser, name="host-taken"):
         if self._idle is not None and line.says(_DEAD, within=True):
             yield self._idle
             self._idle = None
+        if line.says(_SHUTS) is not None:
+            yield StopSeen(**place(line), kind=StopKind.REMOVED, told_later=True)
+            return
         told = line.says(_TAKES, within=True)
         if told is None and line.context is LineContext.MESSAGE:
             told = _CODES.search(line.text)

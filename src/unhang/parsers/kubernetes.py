@@ -17,16 +17,18 @@ deletion, so a victim; `Completed` with exit code 0 did not fail.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from unhang import lazy_re as re
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
+from unhang.model.ids import Rank
 from unhang.parsers.base import LineParser, place, place_on
 from unhang.parsers.vocabulary.signals import split_exit
 from unhang.sources.line import Line
 
 _REASON = re.compile(
     r"""(?:(?:\d{1,4}[smhd]\S{0,8}\s+)?(?:Normal|Warning)\s+|["']?\breason["']?\s*[:=]\s*["']?|\bReason:\s*|\s|\(|^)"""
-    r"(?P<reason>OOMKilled|Evicted|Preempted|Preempting|DeadlineExceeded|NodeLost|NodeNotReady|"
+    r"(?P<reason>OOMKilled|Evict(?:ed)?(?=\W)|Preempted|Preempting|DeadlineExceeded|NodeLost|NodeNotReady|"
     r"NodeShutdown|Shutdown|TerminationByKubelet|DeletionByTaintManager|"
     r"DeletionByPodGC|PreemptionByScheduler|EvictionByEvictionAPI)\b"
 )
@@ -40,6 +42,9 @@ _CODE = re.compile(
 )
 _ROW = re.compile(r"^[a-z0-9][a-z0-9.-]{2,200}\s+\d{1,3}/\d{1,3}\s+[A-Z]\w{2,40}\s+\d")
 """Of `kubectl get pods`."""
+_ENV_RANK = re.compile(r"\s{4,12}RANK:\s+(?P<rank>\d{1,6})\s*$")
+"""Of an operator's pods: the rank itself where the pod has no more than one GPU."""
+_GPUS = re.compile(r"\s{4,12}nvidia\.com/gpu:\s+(?P<count>\d{1,3})\s*$")
 _ANSWERED = re.compile(
     r"^\s*(?:\d{1,4}[smhd]\S{0,8}\s+(?:\(x\d{1,6} over \S{1,10}\)\s+)?)?(?:Normal|Warning)\s"
     r"|\bReason:\s|^\s{2,}[\"']?(?:reason|exitCode)\b|Exit Code:\s"
@@ -69,6 +74,7 @@ _STATE_REASON = re.compile(r'"reason":\s?"(?P<reason>\w{1,40})"')
 
 _STOPS = {
     "Evicted": StopKind.EVICTED,
+    "Evict": StopKind.EVICTED,  # Volcano
     "TerminationByKubelet": StopKind.EVICTED,
     "EvictionByEvictionAPI": StopKind.EVICTED,
     "Preempted": StopKind.PREEMPTED,
@@ -82,7 +88,7 @@ _STOPS = {
     "DeletionByTaintManager": StopKind.EVICTED,
     "DeletionByPodGC": StopKind.NODE_FAILED,
 }
-_PREEMPTED = re.compile(r"preempt(?:ed|ion)\b", re.IGNORECASE)
+_PREEMPTED = re.compile(r"preempt(?:ed|ion)?\b", re.IGNORECASE)
 """Why the node was shut down, in the words of the cloud."""
 _CONTEXT = re.compile(
     r"kubelet|kubectl|\bpod\b|\bPod\b|container|Reason:|reason|Warning\s|Job\b|k8s"
@@ -102,6 +108,9 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
         self._well = False
         self._jobs: set[str] = set()
         self._stops: list[tuple[str | None, StopSeen]] = []
+        self._ends: list[ProcessEnded] = []
+        self._ranks: dict[str | None, Rank] = {}
+        self._crowded: set[str | None] = set()
 
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which container ended how, and who stopped the pod."""
@@ -110,11 +119,20 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             if isinstance(event, StopSeen):
                 told = _POD_IN_EVENT.search(line.text)
                 self._stops.append((None if told is None else told["pod"], event))
-            elif not (self._well and isinstance(event, ProcessEnded)):
+            elif not isinstance(event, ProcessEnded):
                 yield event
+            elif not self._well:
+                self._ends.append(event)
 
     def finish(self) -> Iterator[Event]:
-        """Say the stops: where events name the job, those of its own pods, whose names begin so."""
+        """Say the ends, with the ranks of pods that were described, and the stops.
+
+        Where events name the job, those of its own pods, whose names begin so.
+        """
+        for end in self._ends:
+            alone = end.host not in self._crowded
+            yield replace(end, rank=self._ranks.get(end.host) if alone else None)
+        self._ends.clear()
         own = tuple(f"{job}-" for job in self._jobs)
         yield from (e for pod, e in self._stops if not own or pod is None or pod.startswith(own))
         self._stops.clear()
@@ -127,6 +145,10 @@ class KubernetesParser(LineParser, name="kubernetes", after=3):
             self._pod, self._well = next(filter(None, pod.groups())), False
         if (job := _JOB_IN_EVENT.search(line.text)) is not None:
             self._jobs.add(job["job"])
+        if self._pod is not None and (told := _ENV_RANK.match(line.text)) is not None:
+            self._ranks[self._pod] = Rank(int(told["rank"]))
+        if (gpus := _GPUS.match(line.text)) is not None and int(gpus["count"]) > 1:
+            self._crowded.add(self._pod)
         status = _STATUS.match(line.text)
         if status is not None:
             self._well = status["status"] in _WENT_WELL

@@ -70,6 +70,18 @@ _STARTED = re.compile(
     r"\bprocess (?P<pid>\d{2,9}) spawned with command: .{1,400}?--local[_-]rank[=', ]{1,4}"
     r"(?P<local>\d{1,3})\b"
 )
+_INTEL = re.compile(
+    r"MPI startup\(\): (?P<rank>\d{1,6}) +(?P<pid>\d{2,9}) +(?P<host>[A-Za-z][\w.-]{0,80}) "
+)
+"""A row of Intel MPI's table, with I_MPI_DEBUG=3 and above (2019 to 2021)."""
+_HOSTED = re.compile(
+    rf"(?:(?P<host>{_NAME})\s?[:=]\s?)?(?i:global |world )?(?i:ranks)[ :=]{{1,2}}\[?"
+    r"(?P<first>\d{1,6})\s?(?:\.{2,3}|-|\u2013|to)\s?(?P<last>\d{1,6})\]?"
+)
+"""Nothing but a host and its ranks: `pg2-17: ranks 0-7`."""
+_CONTAINERS = re.compile(r"\bSM_HOSTS=(?P<hosts>\[[^\]]{3,4000}\])")
+_OWN_GPUS = re.compile(r"\bSM_NUM_GPUS=(?P<count>\d{1,2})\b")
+"""sagemaker-training-toolkit, environment variables (2022 on)."""
 _LONGEST = 400
 _MOST = 4096
 
@@ -77,9 +89,14 @@ _MOST = 4096
 class ProcessListsParser(LineParser, name="process-lists", sampled=True):
     """Parser of lines that tell which process has which rank."""
 
+    def __init__(self) -> None:
+        self._containers: tuple[Line, tuple[str, ...]] | None = None
+        self._gpus: set[int] = set()
+
     def feed(self, line: Line) -> Iterator[Event]:
         """Say which process has which rank."""
         text = line.text
+        self._container(line)
         started = line.says(_STARTED, within=True)
         if started is not None:
             yield WorldSeen(
@@ -89,11 +106,39 @@ class ProcessListsParser(LineParser, name="process-lists", sampled=True):
                 pid=int(started["pid"]),
             )
             return
+        row = _INTEL.match(text)
+        if row is not None:
+            yield WorldSeen(
+                **place(line),
+                listed=True,
+                rank=Rank(int(row["rank"])),
+                pid=int(row["pid"]),
+                host=row["host"],
+            )
+            return
         if len(text) > _LONGEST or _FAILING.search(text) is not None:
             return
         for part in text.split(";"):
             yield from _of_one(line, part)
         yield from _of_a_host(line)
+
+    def _container(self, line: Line) -> None:
+        """Keep the containers of a SageMaker job, and how many GPUs each has."""
+        hosts, gpus = _CONTAINERS.search(line.text), _OWN_GPUS.search(line.text)
+        if hosts is not None and self._containers is None:
+            self._containers = (line, tuple(re.findall(r"[\w.-]+", hosts["hosts"])))
+        if gpus is not None:
+            self._gpus.add(int(gpus["count"]))
+
+    def finish(self) -> Iterator[Event]:
+        """Containers with one GPU each have the ranks of their places in the list."""
+        if self._containers is None or not self._gpus or max(self._gpus) > 1:
+            return
+        line, hosts = self._containers
+        for rank, host in enumerate(hosts):
+            yield WorldSeen(
+                **place(line), listed=True, rank=Rank(rank), host=host, world_size=len(hosts)
+            )
 
 
 def _of_one(line: Line, text: str) -> Iterator[WorldSeen]:
@@ -134,6 +179,12 @@ def _of_a_host(line: Line) -> Iterator[WorldSeen]:
     if told is not None and line.origin.host is not None and line.origin.rank is None:
         for rank in _ranks(told):
             yield WorldSeen(**place(line), listed=True, rank=Rank(rank), host=line.origin.host)
+        return
+    hosted = _HOSTED.fullmatch(line.text.strip())
+    if hosted is not None and (host := hosted["host"] or line.origin.host) is not None:
+        first, last = int(hosted["first"]), int(hosted["last"])
+        for rank in range(first, last + 1) if last < first + _MOST else ():
+            yield WorldSeen(**place(line), listed=True, rank=Rank(rank), host=host)
         return
     table = _TABLE.search(line.text)
     if table is None:

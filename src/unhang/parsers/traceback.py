@@ -152,6 +152,7 @@ class TracebackParser(LineParser, name="traceback", after=24):
             return
         frame = text_of.read_frame(text)
         if frame is not None:
+            _unwrap(stream)  # whose head may be lost
             yield from _add_frame(stream, line, *frame)
             return
         if text_of.CHAINED.search(text):
@@ -169,10 +170,8 @@ class TracebackParser(LineParser, name="traceback", after=24):
 
     def _begin(self, stream: _Stream, line: Line, before: str, original: bool) -> Iterator[Event]:
         """A traceback begins."""
-        wraps = text_of.WRAPPED.search(stream.pending.message) if stream.pending else None
-        if original and wraps is not None:
-            stream.pending = None
-            stream.context.worker = wraps["where"]
+        if original:
+            _unwrap(stream)
         told = _gathered_of(line, stream.pending)
         yield from _flush(stream)
         if line.origin.rank is not None and stream.open:
@@ -195,6 +194,14 @@ class TracebackParser(LineParser, name="traceback", after=24):
         if named is None or text_of.OTHER_AXES.search(before):
             return None
         return replace(line.origin, rank=Rank(int((named["rank"] or named["tp"])[:9])))
+
+
+def _unwrap(stream: _Stream) -> None:
+    """Forget an exception that only carries the one whose traceback follows."""
+    wraps = text_of.WRAPPED.search(stream.pending.message) if stream.pending else None
+    if wraps is not None:
+        stream.pending = None
+        stream.context.worker = wraps["where"]
 
 
 def _gathered_of(line: Line, above: PythonException | None) -> Origin | None:

@@ -27,6 +27,8 @@ _POD = re.compile(
 _IP = re.compile(r"(?<![\d.])(?P<host>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})(?![\d.])")
 _EDGE = r"(?:^|(?<=[^a-zA-Z0-9]))"
 _LOCAL = re.compile(_EDGE + r"local[_-]?rank[._=-]?(?P<local>\d{1,4})(?!\d)", re.IGNORECASE)
+_OF_LAUNCHER = re.compile(r"(?:^workerlog\.(?P<local>\d{1,3})$|GPU_(?P<gpu>\d{1,2})\.log$)")
+"""Paddle's launcher (distributed/launch, 2.x) and NVIDIA's multiproc.py count local ranks so."""
 _NODE_RANK = re.compile(_EDGE + r"(?P<host>node[_-]?rank[._=-]?\d{1,5})(?!\d)", re.IGNORECASE)
 _RANK = re.compile(_EDGE + r"(?:global[_-]?)?rank[._=-]?(?P<rank>\d{1,6})(?!\d)", re.IGNORECASE)
 _PADDLE = re.compile(r"^workerlog\.(?P<local>\d{1,4})$")
@@ -87,6 +89,9 @@ def _from_part(part: str, origin: Origin, *, whole: bool) -> Origin:
         if match is not None and (not whole or _names_host(part, match)):
             origin = replace(origin, host=match[1])
             break
+    launched = None if whole else _OF_LAUNCHER.search(part)
+    if launched is not None:
+        return replace(origin, local_rank=LocalRank(int(launched["local"] or launched["gpu"])))
     part = _NODE_RANK.sub("", part)
     local, rank, task = (
         pattern.fullmatch(part) if whole else pattern.search(part)

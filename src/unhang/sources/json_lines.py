@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from unhang import lazy_re as re
 
-_TEXT = ("log", "message", "msg", "event")
+_TEXT = ("log", "message", "msg", "event", "data")
 _MORE = ("exc_info", "exception", "traceback", "stack_trace", "stacktrace", "stack", "error")
 _LEVEL = ("level", "levelname", "severity", "lvl")
 _TIME = ("time", "timestamp", "@timestamp", "ts", "asctime")
@@ -26,9 +26,13 @@ _SPEAKER = {
 }
 _COUNTS = ("epoch", "global_step", "step", "iteration", "iter", "loss", "exit_code")
 """Fields that a logger keeps beside the text, and that belong to what it says."""
-_COLLECTORS = frozenset({"stream", "kubernetes", "docker", "container_name", "pod_name", *_LEVEL})
+_COLLECTORS = frozenset(
+    {"stream", "stream_name", "kubernetes", "docker", "container_name", "pod_name", *_LEVEL}
+)
 _SAMPLE = frozenset({"text", "content", "prompt", "messages", "completion", "label", "role"})
 _LONGEST = 64 << 10
+_OBJECT = ('{"', ',{"', '[{"')
+"""On a line of its own, or as a member of a list, as Kaggle keeps `{"stream_name":"stdout",…}`."""
 _MOST_LINES = 200
 _LEVELS = {
     **{level: level for level in ("debug", "info", "warning", "error", "critical", "fatal")},
@@ -48,7 +52,7 @@ def unwrapped(line: str) -> list[str]:
     >>> unwrapped('level=error rank=3 msg="it is gone"')
     ['[error] [rank=3] it is gone']
     """
-    fields = _of_json(line) if line.startswith('{"') else _of_logfmt(line)
+    fields = _of_json(line) if line.startswith(_OBJECT) else _of_logfmt(line)
     if fields is None:
         return [line]
     flat = dict(_flat(fields))
@@ -65,14 +69,15 @@ def unwrapped(line: str) -> list[str]:
 
 def is_wrapped(line: str) -> bool:
     """Whether a line may be a collector's: cheap, for every line is asked."""
-    return line.startswith('{"') or ('msg="' in line and "=" in line[:40])
+    return line.startswith(_OBJECT) or ('msg="' in line and "=" in line[:40])
 
 
 def _of_json(line: str) -> dict[str, object] | None:
-    if not line.rstrip().endswith("}") or len(line) > _LONGEST:
+    text = line.strip(",[] \r\n")
+    if not text.endswith("}") or len(line) > _LONGEST:
         return None
     try:
-        fields = json.loads(line)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
         return None
     sample = not isinstance(fields, dict) or not _SAMPLE.isdisjoint(fields)

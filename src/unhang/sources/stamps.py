@@ -19,9 +19,10 @@ _MONTH = "|".join(_MONTHS)
 _TIME = r"(?P<h>\d{2}):(?P<m>\d{2}):(?P<s>\d{2})(?:[.,](?P<f>\d{1,9}))?"
 _ZONE = r"(?:\s?(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})(?![\w:]))?"
 
-ISO = rf"(?P<year>\d{{4}})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _,-]{_TIME}{_ZONE}"
+_MICRO = r"(?:\.\d{3}(?= ))?"
+ISO = rf"(?P<year>\d{{4}})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T _,-]{_TIME}{_MICRO}{_ZONE}"
 """`2025-06-02 11:17:52,557`, `2025-06-02T11:17:52.557Z`, `2025/06/02 11:17:52`,
-`2025-06-02,11:17:52`, `2025-06-02-11:17:52` (Ascend)."""
+`2025-06-02,11:17:52`, `2025-06-02-11:17:52` and, to the microsecond, `…:52.901.007` (Ascend)."""
 SLASHED = rf"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{{4}}|\d\d)[ -]{_TIME}"
 """`06/02/2025 11:17:52`, the American order, unless it cannot be."""
 NO_YEAR = rf"(?P<month>\d\d)[-/](?P<day>\d\d) {_TIME}"

@@ -110,7 +110,7 @@ def _fields(match: re.Match[str], origin: Origin) -> Origin:
             origin = replace(origin, host=value)
         elif not value.isdigit() or len(value) > _MOST_DIGITS:
             continue
-        elif key in {"rank", "globalrank"}:
+        elif key in {"rank", "globalrank", "rankid"}:
             origin = replace(origin, rank=Rank(int(value)))
         elif key in {"localrank", "lrank"}:
             origin = replace(origin, local_rank=LocalRank(int(value)))
@@ -122,13 +122,24 @@ def _fields(match: re.Match[str], origin: Origin) -> Origin:
 _MOST_DIGITS = 9
 
 
+def _process(match: re.Match[str], origin: Origin) -> Origin:
+    return _of_process(origin, int(match["pid"]))
+
+
+@lru_cache(maxsize=8_192)
+def _of_process(origin: Origin, pid: int) -> Origin:
+    return replace(origin, pid=pid)
+
+
 def _nothing(match: re.Match[str], origin: Origin) -> Origin:  # noqa: ARG001 (a `Take`)
     return origin
 
 
 _TAKES: dict[str, Take] = {
     take.__name__.strip("_"): take
-    for take in (_rank, _local_rank, _ray, _rank_on, _node, _task, _host, _fields, _nothing)
+    for take in (
+        *(_rank, _local_rank, _ray, _rank_on, _node, _task, _host, _fields, _process, _nothing),
+    )
 }
 WRAPPERS = tuple(
     Wrapper(pattern, _TAKES[row["says"]], "own" not in row, "quotes" in row)

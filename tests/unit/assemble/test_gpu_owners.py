@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support.builders import by, source
 from unhang.assemble.gpu_owners import GpuOwners
-from unhang.model.events import CommunicatorStage, GpuState, GpuUuid, InitStage
-from unhang.model.ids import Rank
+from unhang.model.events import CommunicatorStage, GpuState, GpuUuid, InitStage, WorldSeen
+from unhang.model.ids import LocalRank, Rank
 
 UUID = "GPU-00000000-0000-0000-0000-000000000001"
 
@@ -60,3 +60,25 @@ def test_a_uuid_leads_from_the_driver_to_the_list() -> None:
     mine = GpuUuid(source=source(), origin=by(), uuid=UUID, index=1)
     assert GpuOwners([driver, other, mine], 2, {}).rank_of(None, "0000:0f:00") == 1
     assert GpuOwners([driver, other], 1, {}).rank_of(None, "0000:0f:00") is None
+
+
+def counted(count: int, artifact: str = "job.log") -> list[WorldSeen]:
+    """A launcher's list: process n on the GPU at bus n."""
+    return [
+        WorldSeen(
+            source=source(artifact=artifact),
+            origin=by(),
+            listed=True,
+            local_rank=LocalRank(n),
+            bus_id=f"0000:{n:02x}:00.0",
+        )
+        for n in range(count)
+    ]
+
+
+def test_a_launcher_s_list_counts_ranks_where_it_lists_them_all() -> None:
+    assert GpuOwners(counted(4), 4, {}).rank_of(None, "0000:02:00.0") == 2
+    assert GpuOwners(counted(4), None, {}).rank_of(None, "0000:02:00.0") == 2
+    assert GpuOwners(counted(4), 8, {}).rank_of(None, "0000:02:00.0") is None
+    two = [*counted(4), *counted(4, artifact="other.log")]
+    assert GpuOwners(two, None, {}).rank_of(None, "0000:02:00.0") is None

@@ -56,3 +56,10 @@ Traceback (most recent call last):
 def test_what_a_host_answers_is_shown_by_nobody(command: str, shows: bool) -> None:
     answer = "Memory cgroup out of memory: Killed process 4711 (python)\nrank 3 was killed\n"
     assert nature_of_text(f"$ {command}\n{answer}").shows is shows
+
+
+def test_what_pdsh_prefixes_is_output() -> None:
+    lines = [
+        f"gpu22: [2026-03-11 02:10:4{n},118] [INFO] [launch.py:{n}:main] x={n}" for n in range(9)
+    ]
+    assert not nature_of_text("\n".join(lines)).is_document

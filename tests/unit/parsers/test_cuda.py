@@ -208,3 +208,34 @@ def test_warnings_leave_room_for_the_error_that_ends_it() -> None:
     text = "RuntimeError: CUDA out of memory. Tried to allocate 3.00 GiB (GPU 1; 23.69 GiB total)"
     events = feed(CudaParser, *lines, text)
     assert [e.asked_bytes for e in events if isinstance(e, DeviceFault)][-1] == 3 * GIB
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "device"),
+    [
+        (
+            "Compilation failure: Ran out of memory in memory space hbm. Used 18.92G of 15.4G.",
+            DeviceProblem.OUT_OF_MEMORY,
+            None,
+        ),
+        (
+            "Out of memory error on GPU 3. Cannot allocate 512.000000MB memory on GPU 3, 31.6GB",
+            DeviceProblem.OUT_OF_MEMORY,
+            3,
+        ),
+        (
+            "device(5) HBM multi bit ecc error, physical addr=0x1b2f40c80, error code=507054",
+            DeviceProblem.ECC,
+            None,
+        ),
+    ],
+)
+def test_other_devices(text: str, problem: DeviceProblem, device: int | None) -> None:
+    event = fault(text)
+    assert (event.problem, event.device) == (problem, device)
+
+
+def test_memory_of_the_host_is_not_the_device_s() -> None:
+    assert (
+        feed(CudaParser, "Out of memory error on CPU 0. Cannot allocate 5GB, out of memory") == []
+    )

@@ -225,6 +225,7 @@ MAKES_GROUP = Frame(
         ("ValueError", "trying to initialize the default process group twice!"),
         ("RuntimeError", "Distributed package doesn't have NCCL built in"),
         ("ValueError", "Invalid backend: 'ncll'"),
+        ("DistStoreError", "use_libuv was requested but PyTorch was build without libuv support"),
         ("TypeError", "Expected timeout argument to be of type datetime.timedelta"),
     ],
 )
@@ -233,3 +234,22 @@ def test_misuse_of_torch_distributed_is_the_programs_own(
     name: str, message: str, frame: Frame
 ) -> None:
     assert classify_exception(name, message, [USER, frame]) is K.USER
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "kind"),
+    [
+        (
+            "SystemError",
+            "(Fatal) Operator x raises an paddle::memory::allocation::BadAlloc",
+            K.GPU_OOM,
+        ),
+        ("RuntimeError", "RESOURCE_EXHAUSTED: From /job:tpu_worker/replica:0/task:0:", K.GPU_OOM),
+        ("FatalError", "`Termination signal` is detected by the operating system.", K.TERMINATED),
+        ("FatalError", "`Segmentation fault` is detected by the operating system.", K.CHILD),
+        ("FatalError", "`Segmentation` of the corpus failed", K.USER),
+        ("RuntimeError", "RESOURCE_EXHAUSTED: quota of requests", K.USER),
+    ],
+)
+def test_other_frameworks_words(name: str, message: str, kind: K) -> None:
+    assert classify_exception(name, message, [USER]) is kind

@@ -79,3 +79,9 @@ def test_last_words_belong_to_who_printed_them() -> None:
     said = line("Fatal Python error: Segmentation fault", rank=3)
     event = only(ProcessEnded, feed(FatalSignalsParser, said))
     assert (event.rank, event.reporter) == (Rank(3), Reporter.SELF)
+
+
+def test_an_older_heap_names_its_program() -> None:
+    said = "*** Error in `/opt/v/bin/python': double free or corruption (!prev): 0x00007f4c ***"
+    assert only(ProcessEnded, feed(FatalSignalsParser, said)).signal == 6
+    assert feed(FatalSignalsParser, "see the note on double free or corruption in python") == []

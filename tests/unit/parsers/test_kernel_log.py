@@ -132,3 +132,51 @@ def test_an_agent_counts_the_kernel_s_kills_where_it_may_not_read_its_log() -> N
     told = feed(KernelLogParser, f"{COUNTED} 3")
     assert [event.count for event in told if isinstance(event, MemoryKillsCounted)] == [3]
     assert feed(KernelLogParser, f"{COUNTED} many") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "pid"),
+    [
+        (
+            "amdgpu 0000:83:00.0: amdgpu: socket: 0, die: 0 1 uncorrectable hardware errors"
+            " detected in total in umc block",
+            KernelProblem.GPU_FAULT,
+            None,
+        ),
+        (
+            'earlyoom[702]: sending SIGTERM to process 28331 uid 1000 "python": badness 912',
+            KernelProblem.OOM_KILL,
+            28331,
+        ),
+        (
+            "systemd-oomd[811]: Killed /user.slice/s.scope due to memory pressure for /user.slice",
+            KernelProblem.OOM_KILL,
+            None,
+        ),
+        (
+            "abrt-hook-ccpp[91]: Process 20412 (python3) of user 1004 killed by SIGABRT - dumping",
+            KernelProblem.SEGFAULT,
+            20412,
+        ),
+        (
+            "systemd-coredump[7]: Process 4711 (python3) of user 1000 dumped core.",
+            KernelProblem.SEGFAULT,
+            4711,
+        ),
+    ],
+)
+def test_what_others_of_the_host_log(text: str, problem: KernelProblem, pid: int | None) -> None:
+    event = read(text)
+    assert (event.problem, event.pid) == (problem, pid)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "amdgpu 0000:83:00.0: amdgpu: 0 uncorrectable hardware errors detected in total in umc",
+        "amdgpu 0000:83:00.0: amdgpu: 3 correctable hardware errors detected in total in umc block",
+        "earlyoom[702]: mem avail: 28110 of 128740 MiB (21.83%), sending SIGTERM below 10%",
+    ],
+)
+def test_what_they_log_all_day(text: str) -> None:
+    assert feed(KernelLogParser, text) == []

@@ -128,3 +128,21 @@ def test_the_state_of_a_container_on_one_line_tells_its_code() -> None:
     event = only(ProcessEnded, feed(KubernetesParser, state % 3))
     assert event.exit_code == 3
     assert feed(KubernetesParser, state % 0) == []
+
+
+DESCRIBED = """\
+Name:             a-worker-1
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+      nvidia.com/gpu:  {gpus}
+    Environment:
+      WORLD_SIZE:        4
+      RANK:              2
+"""
+
+
+@pytest.mark.parametrize(("gpus", "rank"), [(1, 2), (8, None)])
+def test_the_rank_in_a_pod_s_environment(gpus: int, rank: int | None) -> None:
+    event = only(ProcessEnded, feed(KubernetesParser, *DESCRIBED.format(gpus=gpus).splitlines()))
+    assert (event.rank, event.oom) == (rank, True)

@@ -103,3 +103,20 @@ def test_the_launcher_s_list_of_what_it_started() -> None:
         " 'tune.py', '--local_rank=2', '--config', 'tune.yaml']"
     )
     assert told(text) == [(None, 2, 5210, None)]
+
+
+def test_intel_s_table_and_a_host_s_ranks() -> None:
+    row = "MPI startup(): 7       77213    gn07       {36-47}"
+    (event,) = feed(ProcessListsParser, row)
+    assert isinstance(event, WorldSeen)
+    assert (event.rank, event.pid, event.host) == (7, 77213, "gn07")
+    told = feed(ProcessListsParser, "pg2-18: ranks 8-15")
+    assert [e.rank for e in told if isinstance(e, WorldSeen)] == list(range(8, 16))
+    assert {e.host for e in told if isinstance(e, WorldSeen)} == {"pg2-18"}
+    assert feed(ProcessListsParser, "pg2-18: ranks 8-15 timed out") == []
+
+
+@pytest.mark.parametrize(("gpus", "ranks"), [(1, [0, 1]), (8, [])])
+def test_containers_of_sagemaker(gpus: int, ranks: list[int]) -> None:
+    told = feed(ProcessListsParser, f'SM_HOSTS=["algo-1","algo-2"] SM_NUM_GPUS={gpus}')
+    assert [e.rank for e in told if isinstance(e, WorldSeen)] == ranks

@@ -30,6 +30,12 @@ from unhang.parsers.stops import StopsParser
         ("Spot VM was reclaimed", StopKind.PREEMPTED),
         ("Job has been cancelled by user", StopKind.CANCELLED),
         ("job has exceeded the wall time limit", StopKind.TIME_LIMIT),
+        ("Job attempt duration exceeded timeout", StopKind.TIME_LIMIT),
+        ("flux-job: task(s) Terminated", StopKind.TERMINATED),
+        (
+            "FatalError: `Termination signal` is detected by the operating system.",
+            StopKind.TERMINATED,
+        ),
     ],
 )
 def test_stops(text: str, kind: StopKind) -> None:

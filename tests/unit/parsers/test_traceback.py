@@ -506,7 +506,7 @@ def test_places_on_windows_are_told_as_elsewhere() -> None:
         "Traceback (most recent call last):",
         rf'  File "{store}\static_tcp_rendezvous.py", line 67, in next_rendezvous',
         "    self._store = TCPStore(",
-        "RuntimeError: use_libuv was requested but PyTorch was build without libuv support",
+        "RuntimeError: the store answered nothing",
     )
     found = only(PythonException, feed(TracebackParser, *text))
     assert found.kind is ExceptionKind.RENDEZVOUS
@@ -544,3 +544,12 @@ def test_a_lone_line_may_say_that_the_program_goes_on(text: str, handled: bool) 
 def test_a_request_that_failed_is_not_the_server() -> None:
     text = "ERROR:    Exception in ASGI application"
     assert one(text, HEADER, frame("a.py", "f"), "ValueError: x").handled
+
+
+def test_the_error_that_another_carries_though_its_head_is_lost() -> None:
+    text = (
+        "RuntimeError: Caught RuntimeError in pin memory thread for device 3.",
+        '  File "/v/torch/utils/data/_utils/pin_memory.py", line 54, in do_one_step',
+        "RuntimeError: CUDA error: unspecified launch failure",
+    )
+    assert only(PythonException, feed(TracebackParser, *text)).kind is ExceptionKind.CUDA

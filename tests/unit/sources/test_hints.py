@@ -75,3 +75,10 @@ def test_other_launchers() -> None:
 
 def test_what_lies_far_out_does_not_count() -> None:
     assert origin_of("/home/me/node-7/work/data/runs/a/train.log") == NOBODY
+
+
+def test_files_that_launchers_number_by_local_rank() -> None:
+    assert origin_of("log/workerlog.3").local_rank == 3
+    assert origin_of("logs/2026_04_12-171003GPU_5.log").local_rank == 5
+    assert origin_of("log/workerlog.old").local_rank is None
+    assert origin_of("logs/GPU_5_notes.log").local_rank is None

@@ -361,3 +361,26 @@ def test_a_terminal_s_echo_before_a_message() -> None:
     echo, message = peel(line)
     assert (echo.text, message.text) == ("^C", "Received")
     assert message.at is not None
+
+
+def test_ascend_s_logs() -> None:
+    head = "[ERROR] RUNTIME(71,python3):2026-11-05-08:29:11.901.007 [device_error_proc.cc:702]3011 "
+    (told,) = peel(head + "ProcessStarsHbmError: device(5) HBM multi bit ecc error")
+    assert (told.text, told.origin.pid) == ("device(5) HBM multi bit ecc error", 71)
+    assert told.at is not None
+    (told,) = peel("[ERROR] 2026-11-05-08:59:41 (PID:22, Device:4, RankID:4) ERR02200 DIST failed.")
+    assert (told.origin.rank, told.origin.pid) == (4, 22)
+
+
+def test_hydra_s_labels() -> None:
+    for text in ("Traceback (most recent call last):", "ImportError: no x", "    from a import b"):
+        (told,) = peel(f"[6] {text}")
+        assert (told.origin.task, told.text) == (6, text)
+    for text in ("loading shard 1/5", "warning: slow"):
+        (told,) = peel(f"[1803] {text}")
+        assert told.origin.task is None
+
+
+def test_containers_of_sagemaker() -> None:
+    (told,) = peel("[algo-2-q8x2k] FileNotFoundError: [Errno 2] No such file")
+    assert (told.origin.host, told.text[:5]) == ("algo-2-q8x2k", "FileN")

@@ -25,6 +25,7 @@ _RECENT_S = 900
 _GRAVE = frozenset(
     {
         *(KernelProblem.XID, KernelProblem.NVSWITCH, KernelProblem.PCIE_ERROR),
+        KernelProblem.GPU_FAULT,
         *(KernelProblem.BLOCKED_TASK, KernelProblem.STORAGE_STALL, KernelProblem.LINK_DOWN),
     }
 )

@@ -111,6 +111,7 @@ class WorldSeen(Seen, fact=Fact.ANNOUNCEMENTS, witness=Witness.PROCESS, role=Rol
     Attributes:
         local_world_size: ranks on each host.
         node_rank: place of the host that prints it among the hosts.
+        bus_id: address of the GPU that the process computes on.
         listed: the line lists processes, and need not be printed by the one that it tells of.
     """
 
@@ -122,6 +123,7 @@ class WorldSeen(Seen, fact=Fact.ANNOUNCEMENTS, witness=Witness.PROCESS, role=Rol
     host: str | None = None
     pid: int | None = None
     task: int | None = None
+    bus_id: str | None = None
     listed: bool = False
 
 

@@ -128,6 +128,8 @@ class KernelProblem(enum.Enum):
     STORAGE_STALL = "storage-stall"
     IOMMU_FAULT = "iommu-fault"
     THERMAL = "thermal"
+    GPU_FAULT = "gpu-fault"
+    """Hardware of a GPU that counts its faults otherwise than by Xid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +205,7 @@ class ProcessEnded(Seen, fact=Fact.EXITS, witness=Witness.LAUNCHER, role=Role.EN
         worker: a helper process of a rank (data loader), not the rank itself.
         oom: the reporter says that memory was the reason (`OOMKilled`, `oom-kill event`).
         told_later: somebody asked for it afterwards: its place in a log is no time.
+        in_program: its own stack shows that it failed in the program's code, not in a hand-over.
     """
 
     reporter: Reporter
@@ -217,6 +220,7 @@ class ProcessEnded(Seen, fact=Fact.EXITS, witness=Witness.LAUNCHER, role=Role.EN
     worker: bool = False
     oom: bool = False
     told_later: bool = False
+    in_program: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

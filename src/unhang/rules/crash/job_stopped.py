@@ -108,6 +108,8 @@ def check(incident: Incident) -> Iterator[Finding]:
     strength = Strength.PROVES if against is None else Strength.HINTS
     if against is None and (undated := rivals.undated(incident, first)) is not None:
         strength, against = Strength.SUPPORTS, undated
+    if against is None and (untimed := rivals.untimed(incident, first)) is not None:
+        strength, against = Strength.HINTS, untimed
     if against is None and not orphans and _blind(incident, first):
         by_hand = first.kind is StopKind.INTERRUPT or _was_repeated(incident)
         by_hand = by_hand and not was_answered(incident, first)

@@ -36,7 +36,7 @@ from unhang.model.events import ProcessEnded, Reporter
 from unhang.model.finding import Collect
 from unhang.model.incident import Failure, Manner
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
-from unhang.rules.crash.sameness import special_ranks
+from unhang.rules.crash.sameness import failed_in_program, special_ranks
 from unhang.rules.shared import consequences, order, rivals, speakers
 
 _STACK = Collect.of("crash_stack")
@@ -61,7 +61,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     crashed = [
         f
         for f in incident.failures
-        if f.manner is Manner.CRASHED and f.signal not in (None, signal.SIGBUS)
+        if f.manner is Manner.CRASHED
+        and f.signal is not None
+        and (f.signal != signal.SIGBUS or failed_in_program(f))
     ]
     if not crashed:
         yield from _of_a_worker(incident)
@@ -129,10 +131,25 @@ def _against(incident: Incident, first: Failure) -> Message | None:
     echo = rivals.of_a_failure(incident, first)
     if echo is not None:
         return echo
-    ended_by_others = any(f.manner in _ABORTING for f in incident.failures)
-    if first.signal == signal.SIGABRT and (ended_by_others or not _last_words(first)):
+    said = _last_words(first)
+    ended_by_others = any(
+        f.manner in _ABORTING and not (said and _is_victim_of(f, first)) for f in incident.failures
+    )
+    if first.signal == signal.SIGABRT and (ended_by_others or not said):
         return say("CRA003.against_abort", "processes also abort when their own watchdog ends them")
     return None
+
+
+_SAME_WORDS = 3
+"""Lines between `terminate called after throwing …` and the error that it carries."""
+
+
+def _is_victim_of(failure: Failure, first: Failure) -> bool:
+    """Whether a process lost the one that aborted, after that had said why it aborts."""
+    if failure.manner not in (Manner.PEER, Manner.WATCHDOG) or not order.is_before(first, failure):
+        return False
+    gap = (failure.source.line or 0) - (first.source.line or 0)
+    return failure.source.artifact != first.source.artifact or gap > _SAME_WORDS
 
 
 def _last_words(failure: Failure) -> bool:

@@ -9,6 +9,7 @@ from unhang.model.events import (
     DeviceFault,
     DeviceProblem,
     Finished,
+    PhaseMark,
     Progress,
     StopKind,
     StopSeen,
@@ -17,6 +18,7 @@ from unhang.model.events import (
 )
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Manner, ranks_of
+from unhang.model.phases import Phase
 from unhang.model.rule import Incident
 from unhang.model.time import Instant
 from unhang.rules.crash.signs_of_work import keeps_pace, worked
@@ -58,12 +60,28 @@ def went_on(incident: Incident, stop: StopSeen) -> bool:
 
 
 def finished_afterwards(incident: Incident, stop: StopSeen) -> bool:
-    """Whether a job that was queued again came to its good end, as another file tells."""
+    """Whether a job that was queued again came to its good end.
+
+    Another file tells it, or the same one after the state that was saved had been loaded.
+    """
     return stop.kind is StopKind.PREEMPTED and any(
-        (end.whole_job or end.last_words)
-        and end.source.artifact != stop.source.artifact
-        and order.is_before(end, stop) is not True
+        _loaded_between(incident, stop, end)
+        if end.source.artifact == stop.source.artifact
+        else (end.whole_job or end.last_words) and order.is_before(end, stop) is not True
         for end in incident.all(Finished)
+    )
+
+
+def _loaded_between(incident: Incident, stop: StopSeen, end: Finished) -> bool:
+    """Whether a state was loaded after a stop, and work was done from there to the end."""
+    begun = [
+        mark
+        for mark in incident.all(PhaseMark)
+        if mark.phase is Phase.LOAD and order.is_before(stop, mark) and order.is_before(mark, end)
+    ]
+    return len(begun) > 0 and any(
+        order.is_before(begun[0], step) and order.is_before(step, end)
+        for step in incident.all(Progress)
     )
 
 

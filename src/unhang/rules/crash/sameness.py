@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unhang.model.events import PythonException
+from unhang.model.events import ProcessEnded, PythonException
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.incident import Failure, Incident, ranks_of
 
@@ -30,6 +30,11 @@ def special_ranks(incident: Incident, same: Sequence[Failure], count: int) -> Ra
         return NO_RANKS
     # At most one nameless failure for each rank: its own second print, by a logger or a parent.
     return NO_RANKS if len(ranks) > 1 and 2 * len(ranks) > size else ranks
+
+
+def failed_in_program(failure: Failure) -> bool:
+    """Whether the stack of a crash shows the program's own code."""
+    return any(isinstance(e, ProcessEnded) and e.in_program for e in failure.events)
 
 
 def count_nameless(failure: Failure, exception: PythonException) -> int:

@@ -11,7 +11,8 @@ forever, and the others wait for it.
 
 ## When it stays quiet
 A rank's SIGBUS without a data loader in sight only supports it: a truncated memory-mapped data set
-ends in the same way. After a stop from outside it is a hint.
+ends in the same way, and is told where the stack of the crash shows the program's own code. After a
+stop from outside it is a hint.
 
 ## How to confirm
 `df -h /dev/shm` inside the container while the job runs.
@@ -39,6 +40,7 @@ from unhang.model.finding import Collect
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Failure, Manner, ranks_of
 from unhang.model.rule import Cause, Fact, Finding, Incident, Message, Strength, rule, say
+from unhang.rules.crash.sameness import failed_in_program
 from unhang.rules.shared import consequences, order
 
 _ROOM, _FULL = 0.6, 0.9
@@ -80,7 +82,9 @@ def check(incident: Incident) -> Iterator[Finding]:
     ended = [
         f
         for f in incident.failures
-        if f.signal == signal.SIGBUS and f.manner in (Manner.CRASHED, Manner.EXITED)
+        if f.signal == signal.SIGBUS
+        and f.manner in (Manner.CRASHED, Manner.EXITED)
+        and not failed_in_program(f)
     ]
     if ended:
         ranks = ranks_of(ended)

@@ -45,7 +45,7 @@ _OTHER_FAULTS = frozenset({KernelProblem.PCIE_ERROR, KernelProblem.THERMAL})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the hardware, else one for the program's kernels."""
     log = incident.all(KernelEvent)
-    hardware = [k for k in log if xids.number(k) in xids.HARDWARE or _is_fatal_switch(k)]
+    hardware = [k for k in log if xids.number(k) in xids.HARDWARE or _is_broken(k)]
     others = [k for k in log if k.problem in _OTHER_FAULTS]
     program = [k for k in log if xids.number(k) in xids.PROGRAM]
     if hardware:
@@ -56,7 +56,10 @@ def check(incident: Incident) -> Iterator[Finding]:
         yield _finding(incident, others, Cause.GPU_HARDWARE, Strength.HINTS)
 
 
-def _is_fatal_switch(event: KernelEvent) -> bool:
+def _is_broken(event: KernelEvent) -> bool:
+    """Whether a driver that counts no Xid reports hardware that failed: of a GPU or a switch."""
+    if event.problem is KernelProblem.GPU_FAULT:
+        return True
     return event.problem is KernelProblem.NVSWITCH and not event.detail.lower().startswith("non")
 
 
@@ -98,7 +101,7 @@ def _finding(
             "These Xid numbers come from the program's own kernels, rarely from a failing GPU.",
         ),
         rival=against,
-        culprits=_owners(incident, found) if hardware else NO_RANKS,
+        culprits=_owners(incident, found),
         culprit_hosts=speakers.hosts(found),
         explains=consequences.OF_FAILED_HARDWARE if hardware else consequences.OF_A_LOST_GPU,
         at=first.at,

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from unhang.model.events import ExceptionKind, ProcessEnded, PythonException, Reporter
+from unhang.model.events import (
+    ExceptionKind,
+    ProcessEnded,
+    PythonException,
+    Reporter,
+    StopKind,
+    StopSeen,
+)
 from unhang.model.events.base import Seen
 from unhang.model.ids import Ranks
 from unhang.model.incident import Failure, Manner
@@ -27,8 +34,21 @@ _GONE = frozenset(
 
 def undated(incident: Incident, fact: order.Placed) -> Message | None:
     """That a fact was asked for afterwards, where ranks had timed out, or None."""
-    if not incident.timeouts or not order.is_told_later(fact):
+    if not order.is_told_later(fact) or not incident.timeouts:
         return None
+    return _undated()
+
+
+def untimed(incident: Incident, stop: StopSeen) -> Message | None:
+    """That a host's own log tells when the host was shut down, and nothing when the job failed."""
+    if stop.at is None or stop.kind is not StopKind.REMOVED or not stop.told_later:
+        return None
+    lost = (s for s in incident.all(StopSeen) if s.kind is StopKind.NODE_FAILED)
+    signs: tuple[order.Placed, ...] = (*incident.failures, *incident.timeouts, *lost)
+    return None if any(order.is_before(stop, sign) for sign in signs) else _undated()
+
+
+def _undated() -> Message:
     return say(
         "crash.against_undated", "no time tells whether it came before the ranks began to wait"
     )

@@ -8,6 +8,7 @@ import pytest
 
 from support.builders import by, incident, source, timeout
 from support.crashes import closing, raised, stopped, store, work
+from support.job_text import judge_text
 from unhang.model.causes import Cause
 from unhang.model.events import (
     Event,
@@ -219,3 +220,34 @@ def test_who_was_queued_again_and_came_to_his_end_was_not_stopped(
 ) -> None:
     end = Finished(source=source(1, artifact), origin=by(), whole_job=True)
     assert len(findings(*WORK, stopped(kind, when=150, line=9), end)) == told
+
+
+REQUEUED = (
+    "slurmstepd: error: *** JOB 7 ON sg1 CANCELLED AT 2026-06-06T02:00:01 DUE TO JOB REQUEUE ***"
+)
+STEPS = [f"Epoch 4:  {n}0%|█         | {n}0/300 [00:15<00:55, 5.83it/s]" for n in range(1, 6)]
+LOADED = "Restoring states from the checkpoint path at /w/a.ckpt"
+GOOD = "`Trainer.fit` stopped: `max_epochs=8` reached."
+
+
+def test_a_job_that_was_queued_again_in_one_log() -> None:
+    assert not judge_text(check, *STEPS, REQUEUED, LOADED, *STEPS, GOOD)
+    assert judge_text(check, *STEPS, REQUEUED, LOADED, *STEPS)
+    assert judge_text(check, *STEPS, REQUEUED, GOOD)
+
+
+REBOOT = "May 05 09:12:01 pg2 systemd-logind[17]: The system will reboot now!\n"
+LOST = "[rank3]:[W505 09:12:52.100 TCPStore.cpp:122] [c10d] recvValue failed on SocketImpl(fd=6,"
+CLOSED = f"{LOST} addr=[a]:5, remote=[b]:29): Connection reset by peer"
+
+
+def test_a_host_that_was_shut_down() -> None:
+    steps = [f"step {n}/900 loss 2.0" for n in range(9)]
+    (finding,) = judge_text(check, *steps, CLOSED, **{"pg2.journal": REBOOT})
+    assert finding.strength is Strength.PROVES
+    before = CLOSED.replace("09:12:52", "08:41:07")
+    (finding,) = judge_text(check, *steps, before, **{"pg2.journal": REBOOT})
+    assert finding.strength is Strength.HINTS
+    undated = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\nValueError: x'
+    (finding,) = judge_text(check, *steps, undated, **{"pg2.journal": REBOOT})
+    assert finding.strength is Strength.HINTS

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from support.builders import incident, source, timeout
 from support.crashes import gone, killed_by_kernel, stopped
+from support.job_text import judge_text
 from unhang.model.causes import Cause
 from unhang.model.events import Event, KernelProblem, Reporter
 from unhang.model.finding import Finding, Strength
@@ -77,3 +78,28 @@ def test_a_data_loader_s_process_that_crashed() -> None:
     assert (finding.cause, finding.strength) == (Cause.RANK_CRASH, Strength.SUPPORTS)
     assert not findings(replace(worker, signal=9))
     assert only(stopped(line=1), replace(worker, source=source(2))).strength is Strength.HINTS
+
+
+def thrown(what: str, *, apart: int) -> list[Finding]:
+    """A process that aborts, and another that loses its peer some lines below."""
+    lines = [
+        "[1,7]<stderr>:terminate called after throwing an instance of 'std::system_error'",
+        f"[1,7]<stderr>:  what():  {what}",
+        *("[1,0]<stdout>:." for _ in range(apart)),
+        "[1,3]<stderr>:RuntimeError: [/b/gloo/pair.cc:598] Connection closed by peer [10.0.0.3]:2",
+    ]
+    return judge_text(check, *lines)
+
+
+def test_who_says_first_why_it_aborts_is_no_victim() -> None:
+    (finding,) = thrown("Resource temporarily unavailable", apart=4)
+    assert finding.strength is Strength.SUPPORTS
+    (finding,) = thrown("Resource temporarily unavailable", apart=0)
+    assert finding.strength is Strength.HINTS
+
+
+def test_the_signal_that_a_hook_of_the_host_saw() -> None:
+    abrt = "Dec  5 03:22:31 ws abrt-hook-ccpp: Process 41 (python3) of user 1 killed by SIGABRT -"
+    lines = ["pid 41 local_rank 1 device cuda:1", "pid 40 local_rank 0 device cuda:0", abrt]
+    (finding,) = judge_text(check, *lines)
+    assert "SIGABRT" in finding.claim.values.values()
