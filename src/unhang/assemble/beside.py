@@ -147,6 +147,9 @@ def set_aside(
     strangers = frozenset(name for name in loose if files[name].of_a_kernel and files[name].hosts)
     named = frozenset(name for name in loose if _names_another(files[name]))
     parted = _without(events, files, aside)
+    timed = {event.source.artifact for event in events if isinstance(event, StepsTimed)}
+    if timed & job:  # a run that measures the same is there to be compared
+        apart = [file for file in apart if file.name not in timed]
     rivals = _rivals(members, apart, reasons)
     return replace(parted, loose=loose, strangers=strangers, named=named, well=well, rivals=rivals)
 

@@ -33,10 +33,13 @@ from unhang.sources.line import Line
 _VALUE = r"\d{1,9}(?:\.\d{1,9})?"
 _UNITS = {"ms": 1.0, "s": 1e3, "sec": 1e3, "us": 1e-3, "min": 6e4}
 _UNIT = r"(?:ms|sec|us|min|s)(?![A-Za-z])"
-_NAME = r"(?<![A-Za-z\d_])(?P<name>[A-Za-z\u4e00-\u9fff][\w+/()-]{0,40}(?: [A-Za-z(][\w+/()-]{0,30}){0,3}?)"
+_NAME = (
+    r"(?<![A-Za-z\d_])"
+    r"(?P<name>[A-Za-z\u4e00-\u9fff][\w+/()-]{0,40}(?: [A-Za-z(][\w+/()-]{0,30}){0,3}?)"
+)
 _NAMED = re.compile(
-    rf"{_NAME}[\"']?[ \t]{{0,3}}(?:[:=][ \t]{{0,3}})?\[?(?P<value>{_VALUE})(?![\w./%:]{{0,40}}[/%:])"
-    rf"[ ]?(?P<unit>{_UNIT})?(?![\w./%-])"
+    rf"{_NAME}[\"']?[ \t]{{0,3}}(?:[:=][ \t]{{0,3}})?\[?(?P<value>{_VALUE})"
+    rf"(?![\w./%:]{{0,40}}[/%:])[ ]?(?P<unit>{_UNIT})?(?![\w./%-])"
 )
 _BEFORE = re.compile(rf"{_NAME}[ \t:=\[(]{{0,4}}$")
 _RUN = re.compile(rf"(?<![\w.:/-]){_VALUE}(?:,?[ \t]{{1,4}}{_VALUE}){{1,4095}}(?![\w./%:-])")

@@ -36,7 +36,7 @@ from unhang.reporters.shown_stack_class import shown_standing
 _RECORDS = (Fact.STATUS, Fact.PHASES, Fact.STACKS, Fact.NCCL_INFO, Fact.KERNEL_LOG)
 """Facts that a job can be made to record. The lack of the others (errors) is good news."""
 
-_MOST_SIGNS = 2
+_MOST_SIGNS, _MOST_AGAINST = 2, 1
 """Signs that are shown for, and against, a likely cause; JSON has all."""
 
 _LONGEST_TIME = 32
@@ -226,7 +226,7 @@ class _ViewWriter:
         key = "likely.cause_ranks" if likely.culprits else "likely.cause"
         yield self._fact("likely_cause", self.say(key, **values))
         yield self._fact("for_it", self._signs(likely.signs[:_MOST_SIGNS]))
-        against = self._signs(likely.against[:_MOST_SIGNS])
+        against = self._signs(likely.against[:_MOST_AGAINST])
         yield self._fact("against_it", against or self.say("likely.unproved"))
         rivals = [
             self.say("likely.rival", cause=r.cause.value, percent=round(r.chance * 100))

@@ -25,7 +25,7 @@ NOHUP = "nohup: ignoring input"
         ("Job 'raysubmit_x1' succeeded", True),
         ("Process finished with exit code 0", True),
         ("job 4711 finished, exit code 0", True),
-        ("# Out of bounds values : 0 OK", True),
+        ("# Out of bounds values : 0 OK", False),
         ("exit status of trainer: 0", True),
         ("<info> [2026-05-09 23:26:20] container exited successfully with a zero exit code", True),
         ("<info> [2026-05-09 23:26:22] experiment 1392 state changed to COMPLETED", True),

@@ -101,7 +101,7 @@ def marks_of(text: str) -> tuple[tuple[str, int], ...]:
     """Each small number of a head line, with the rest of the line: one of them may count processes.
 
     >>> marks_of("== 3 ==")
-    (('== # ==', 3),)
+    (('0:== # ==', 3),)
     """
     text = " ".join(text[:_LONGEST].split())
     found = []
