@@ -72,8 +72,8 @@ def hanging(at_s: float, world: int, rank: int, local_rank: int, host: str) -> P
     def stands(group: GroupBeat) -> GroupBeat:
         more = int(waits and group.name == "0")
         done = 40 * step
-        return replace(
-            group, enqueued=done + more, started=done + more, completed=done, since_s=at_s
+        return group._replace(
+            enqueued=done + more, started=done + more, completed=done, since_s=at_s
         )
 
     beat = replace(
