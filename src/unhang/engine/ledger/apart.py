@@ -1,12 +1,11 @@
 """From what each rank said to the ranks that are not where the others are.
 
-Two ways are told apart. Ranks *ended*: they say that their loop, their data or their training is
+Four ways are told apart. Ranks *ended*: they say that their loop, their data or their training is
 over, as often as no other has said it, and count no step after that. Ranks *passed*: all others end
 at a line of one form, after which each time so far a line came that needs all of them; a few went
-on from there with words of their own.
-
-A third is told by those that gave up: a rank that did not come, and whose last words are that it
-leaves something out.
+on from there with words of their own. A rank *skipped* what those that gave up wait for: its last
+words are that it leaves something out. And a few may train a *different* model, by a line that all
+print once and most print alike.
 
 That shows a hang where something shows that the others wait: time that went by, somebody who gave
 up, people's words; or that the ranks can never meet, because those that ended had less to do.
@@ -79,13 +78,27 @@ def _ended(ledger: Ledger) -> RanksApart | None:
     if odd == {_USUAL_VOICE} and totals is None:
         return None
     last = ends[min(odd)][-1]
+    stood = _stood(ledger, last)
+    return _apart(ApartKind.ENDED, last, odd, others, stood=stood, totals=totals)
+
+
+def _apart(
+    kind: ApartKind,
+    last: Entry,
+    odd: Ranks,
+    others: Ranks,
+    *,
+    stood: bool = True,
+    totals: tuple[int, int] | None = None,
+) -> RanksApart:
+    """What is told of ranks that are apart, at the line of the first of them."""
     return RanksApart(
         **place(signed(last, min(odd))),
-        kind=ApartKind.ENDED,
+        kind=kind,
         ranks=odd,
         others=others,
         totals=totals,
-        stood=_stood(ledger, last),
+        stood=stood,
         detail=" ".join(last.text.split())[:_DETAIL],
     )
 
@@ -158,14 +171,7 @@ def _passed(ledger: Ledger) -> RanksApart | None:
     last = own[min(odd)][-1]
     if not _stood(ledger, last):
         return None
-    return RanksApart(
-        **place(signed(last, min(odd))),
-        kind=ApartKind.PASSED,
-        ranks=odd,
-        others=others,
-        stood=True,
-        detail=" ".join(last.text.split())[:_DETAIL],
-    )
+    return _apart(ApartKind.PASSED, last, odd, others)
 
 
 _FEWEST_HEARD, _TAIL = 3, 4
@@ -213,14 +219,7 @@ def _skipped(ledger: Ledger, missing: Ranks) -> RanksApart | None:
     if any(_SKIPS.search(e.text) for rank in others for e in ledger.said[rank][-_TAIL:]):
         return None
     last = told[min(missing)][-1]
-    return RanksApart(
-        **place(signed(last, min(missing))),
-        kind=ApartKind.PASSED,
-        ranks=missing,
-        others=others,
-        stood=True,
-        detail=" ".join(last.text.split())[:_DETAIL],
-    )
+    return _apart(ApartKind.PASSED, last, missing, others)
 
 
 def _different(ledger: Ledger, missing: Ranks) -> RanksApart | None:
@@ -244,15 +243,7 @@ def _different(ledger: Ledger, missing: Ranks) -> RanksApart | None:
             and not any(map(_PIPELINE.search, every))
             and _stood(ledger, lines[min(odd)])
         ):
-            last = lines[min(odd)]
-            return RanksApart(
-                **place(signed(last, min(odd))),
-                kind=ApartKind.DIFFERENT,
-                ranks=odd,
-                others=frozenset(lines) - odd,
-                stood=True,
-                detail=" ".join(last.text.split())[:_DETAIL],
-            )
+            return _apart(ApartKind.DIFFERENT, lines[min(odd)], odd, frozenset(lines) - odd)
     return None
 
 

@@ -54,7 +54,6 @@ _ECHO = "RendezvousClosedError"
     "process-group-not-made",
     cause=Cause.RENDEZVOUS,
     needs={Fact.EXCEPTIONS},
-    since="0.2.0",
     explains=frozenset({Cause.RANK_EXCEPTION}),
 )
 def check(incident: Incident) -> Iterator[Finding]:

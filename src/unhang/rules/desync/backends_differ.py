@@ -39,7 +39,6 @@ from unhang.rules.shared import consequences, rivals
     "backends-differ",
     cause=Cause.DESYNC,
     needs={Fact.GLOO},
-    since="0.2.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

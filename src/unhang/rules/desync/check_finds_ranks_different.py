@@ -49,7 +49,6 @@ _CALLS = re.compile(
     "check-finds-ranks-different",
     cause=Cause.MODEL_DIVERGENCE,
     needs={Fact.EXCEPTIONS},
-    since="0.2.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP,
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -43,7 +43,6 @@ _Call = tuple[str | None, Ranks]
     "stacks-wait-in-a-circle",
     cause=Cause.PG_DEADLOCK,
     needs={Fact.STACKS},
-    since="0.3.0",
     explains=consequences.OF_RANKS_OUT_OF_STEP | {Cause.DESYNC},
 )
 def check(incident: Incident) -> Iterator[Finding]:

@@ -46,7 +46,6 @@ _ECHOES = frozenset({Cause.TIMEOUT_SHORT, Cause.DESYNC, Cause.MODEL_DIVERGENCE})
     "rank-left-the-loop",
     cause=Cause.UNEVEN_WORK,
     needs={Fact.PHASES},
-    since="0.3.0",
     status=Status.PREVIEW,
     explains=_ECHOES,
 )

@@ -57,7 +57,6 @@ _CAUSES = {
     "ranks-apart-by-their-words",
     cause=Cause.UNEVEN_WORK,
     needs={Fact.PHASES},
-    since="0.3.0",
     status=Status.PREVIEW,
     explains=_ECHOES,
 )

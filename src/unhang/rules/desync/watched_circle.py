@@ -47,7 +47,6 @@ _PAIR = say(
     "ranks-waited-for-each-other-under-watch",
     cause=Cause.DESYNC,
     needs={Fact.LIVE},
-    since="0.2.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each standstill among the ranks themselves."""

@@ -48,7 +48,7 @@ Where each rank has a log of its own, the one that is silent may merely lack one
 """
 
 
-@rule("LOC008", "only-rank-that-does-not-wait", needs={Fact.TIMEOUTS}, since="0.2.0")
+@rule("LOC008", "only-rank-that-does-not-wait", needs={Fact.TIMEOUTS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the only rank of the job that did not give up."""
     call = next(iter(incident.calls), None)

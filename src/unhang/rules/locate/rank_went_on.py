@@ -43,7 +43,7 @@ _SILENT = 0.25
 _TWO = 2
 
 
-@rule("LOC009", "one-rank-went-on", needs={Fact.TIMEOUTS}, since="0.3.0")
+@rule("LOC009", "one-rank-went-on", needs={Fact.TIMEOUTS})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the only rank that went on."""
     call = next(iter(incident.calls), None)

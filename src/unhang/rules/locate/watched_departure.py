@@ -34,7 +34,7 @@ from unhang.model.rule import Fact, Finding, Incident, Message, Strength, rule, 
 from unhang.rules.shared.watched import hold_ups, message, strength
 
 
-@rule("LOC302", "rank-ended-under-watch", needs={Fact.LIVE}, since="0.2.0")
+@rule("LOC302", "rank-ended-under-watch", needs={Fact.LIVE})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each way in which ranks departed."""
     for event in hold_ups(

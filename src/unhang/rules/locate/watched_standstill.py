@@ -42,7 +42,7 @@ _CHARGES = (
 )
 
 
-@rule("LOC301", "rank-stood-still-under-watch", needs={Fact.LIVE}, since="0.2.0")
+@rule("LOC301", "rank-stood-still-under-watch", needs={Fact.LIVE})
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each kind of standstill."""
     for event in hold_ups(incident, *_CHARGES):

@@ -43,7 +43,6 @@ _MEANINGS = tuple(
     "network-of-one-host-differs",
     cause=Cause.RDMA_FAULT,
     needs={Fact.HOST_REPORTS},
-    since="0.4.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the host that differs, where it is the only one."""

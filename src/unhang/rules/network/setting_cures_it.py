@@ -38,7 +38,6 @@ from unhang.settings.trials import trials
     "NET015",
     "setting-cures-it",
     needs={Fact.TRIALS},
-    since="0.3.0",
     status=Status.PREVIEW,
     explains={Cause.EXTERNAL_STOP, Cause.TIMEOUT_SHORT},
 )

@@ -41,7 +41,6 @@ _FEWEST_FAST = 2
     "links-of-one-host-slow",
     cause=Cause.BANDWIDTH_LOW,
     needs={Fact.BANDWIDTH},
-    since="0.4.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the host that all slow links have in common."""

@@ -53,7 +53,6 @@ _IDLE = 0.01
     "slower-between-hosts",
     cause=Cause.BANDWIDTH_LOW,
     needs={Fact.NCCL_INFO},
-    since="0.3.0",
     status=Status.PREVIEW,
 )
 def check(incident: Incident) -> Iterator[Finding]:

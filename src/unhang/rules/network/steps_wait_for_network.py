@@ -41,7 +41,6 @@ _FULL = 0.8
     "steps-wait-for-the-network",
     cause=Cause.BANDWIDTH_LOW,
     needs={Fact.NCCL_INFO, Fact.BANDWIDTH},
-    since="0.4.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for steps that mostly communicate over a slow way."""

@@ -42,7 +42,6 @@ _WAIT = "file_baton.py:wait"
     "build-lock-left-behind",
     cause=Cause.COMPILE_SLOW,
     needs={Fact.STACKS},
-    since="0.3.0",
     explains=consequences.OF_WORK_THAT_LASTS,
 )
 def check(incident: Incident) -> Iterator[Finding]:

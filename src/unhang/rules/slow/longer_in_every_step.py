@@ -47,7 +47,6 @@ _EXPLAINED = frozenset({Cause.BANDWIDTH_LOW, Cause.NET_INTERFACE, Cause.TIMEOUT_
     "SLO008",
     "longer-in-every-step-than-others",
     needs={Fact.RANK_TIMES},
-    since="0.4.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks that the others wait for."""

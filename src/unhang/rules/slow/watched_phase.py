@@ -64,7 +64,6 @@ _WORKED = say(
     "phase-stood-under-watch",
     cause=Cause.CHECKPOINT_SLOW,
     needs={Fact.LIVE},
-    since="0.2.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for each phase that stood, or outlasted the patience of the others."""

@@ -51,7 +51,6 @@ _MOVES_BYTES = frozenset({Phase.SAVE, Phase.LOAD})
     "SLO006",
     "work-as-long-as-the-wait",
     needs={Fact.PHASES},
-    since="0.2.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield what was under way, and what kind of work it may be where the context tells."""

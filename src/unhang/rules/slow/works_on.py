@@ -45,7 +45,6 @@ _OF_ITEMS = frozenset({Phase.EVAL, Phase.GENERATE, None})
     "SLO009",
     "works-on-while-others-wait",
     needs={Fact.PHASES},
-    since="0.4.0",
 )
 def check(incident: Incident) -> Iterator[Finding]:
     """Yield one finding for the ranks that are still at work."""
