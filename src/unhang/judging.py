@@ -10,8 +10,9 @@ from functools import partial
 from unhang.architectures import Architecture
 from unhang.assemble import assemble
 from unhang.assemble.beside import Beside, Parted, set_aside
-from unhang.assemble.given_files import is_asked_for, tells_of_an_event
+from unhang.assemble.given_files import tells_of_an_event
 from unhang.assemble.hosts_of_files import with_hosts_of_files
+from unhang.assemble.loose_files import may_say_more, that_explain
 from unhang.engine.gather import Gathered
 from unhang.engine.ledger import side_by_side
 from unhang.engine.reading import SPENT
@@ -21,29 +22,24 @@ from unhang.model.events import (
     TROUBLE,
     Event,
     Finished,
-    GpuState,
-    GpuUuid,
     KernelEvent,
-    KernelProblem,
     ProcessEnded,
     Progress,
     Restarted,
     SettingTried,
-    StepsTimed,
     UnreadLine,
 )
 from unhang.model.events.lifecycle import LONG_AT_WORK, STATES_OF_WORK, state_of_work
 from unhang.model.guard import Guard
-from unhang.model.incident import Incident, Introduced, Manner
-from unhang.model.phases import Phase
+from unhang.model.incident import Incident, Introduced
 from unhang.model.provenance import Message, Problem
 from unhang.model.statement import Source
 from unhang.remedies import suggest
 from unhang.rules.shared.order import DECISIVE
-from unhang.verdict.as_a_whole import as_a_whole
 from unhang.verdict.contents import contents_of
 from unhang.verdict.corroboration import hear
 from unhang.verdict.course_of_events import tell
+from unhang.verdict.doubts import as_a_whole
 from unhang.verdict.good_end import is_of_all
 from unhang.verdict.likely import weigh
 from unhang.verdict.next_evidence import advise
@@ -168,14 +164,14 @@ def _judged(
     besides = parted.besides
     aside = frozenset(file.artifact for file in besides)
 
-    def of(events: Sequence[Event], aside: frozenset[str]) -> tuple[Diagnosis, Incident]:
-        names = [a.name for a in gathered.artifacts if a.name not in aside]
+    def of(events: Sequence[Event], left_out: frozenset[str]) -> tuple[Diagnosis, Incident]:
+        names = [a.name for a in gathered.artifacts if a.name not in left_out]
         return _judge(events, names, gathered, framework, models, contested=bool(parted.rivals))
 
     found, incident = of(parted.without_loose(), aside | parted.loose)
     loosely = None
-    if parted.loose and (not _stands(found) or _asks_others(found, parted)):
-        loosely = of(_explaining(parted, found, lost=_lost_a_peer(incident)), aside)
+    if parted.loose and (not _stands(found) or may_say_more(parted, found)):
+        loosely = of(that_explain(parted, found, incident), aside)
     if loosely is not None and loosely[0].outcome is not Outcome.HEALTHY:
         found, incident = loosely
     else:
@@ -202,78 +198,9 @@ def _all_ended_well(gathered: Gathered, parted: Parted, incident: Incident) -> b
     return is_of_all(incident, names, gathered.bears_out, gathered.work_at_the_end)
 
 
-_OF_A_HOST = (KernelEvent, GpuState, GpuUuid)
-"""What a kernel tells, and which GPU it tells it of."""
-
-
 def _stands(found: Diagnosis) -> bool:
     """Whether a verdict says what happened."""
     return found.outcome in (Outcome.CAUSE, Outcome.HEALTHY)
-
-
-def _asks_others(found: Diagnosis, parted: Parted) -> bool:
-    """Whether loose files may say more of what stands.
-
-    Who shuts down may have come to its end, or raised: its own error tells. Where a program only
-    saw its GPU fail, a kernel's word on it may be at hand.
-    """
-    if found.phase is Phase.TEARDOWN:
-        return True
-    return found.cause is Cause.GPU_KERNEL_FAULT and any(
-        isinstance(event, KernelEvent) and event.problem is KernelProblem.XID
-        for event in parted.events
-        if event.source.artifact in parted.loose
-    )
-
-
-def _explaining(parted: Parted, found: Diagnosis, *, lost: bool) -> Sequence[Event]:
-    """The events with those of loose files that may decide.
-
-    What a kernel tells of its host may explain a failure of the job, but makes none, and blames no
-    rank that spoke and that something else has found. That of a host that no file of the job names
-    may be the host of a rank that nobody heard of, and of no other. What programs tell may explain
-    a job that stops without a word; a job that tells of trouble itself has need of nobody else's,
-    unless it only `lost` a peer, and one scheduler answers who ended a job.
-    """
-    explained = _failed(found) and found.culprits.isdisjoint(found.coverage.ranks_seen)
-    if explained and _misses_ranks(found):
-        foreign = frozenset[str]()
-    else:
-        foreign = parted.strangers if explained else parted.loose
-    troubled = any(
-        event.role in TROUBLE and not isinstance(event, Finished)
-        for event in parted.without_loose()
-    )
-    speaking = parted.loose if troubled else parted.named
-    # One file in which a scheduler answers who ended a job: whose, if not this one's?
-    answers = {
-        event.source.artifact
-        for event in parted.events
-        if event.source.artifact in parted.loose and is_asked_for(event)
-    }
-    return [
-        event
-        for event in parted.events
-        if isinstance(event, StepsTimed)
-        or (lost and len(answers) == 1 and is_asked_for(event))
-        or event.source.artifact not in (foreign if isinstance(event, _OF_A_HOST) else speaking)
-    ]
-
-
-def _lost_a_peer(incident: Incident) -> bool:
-    """Whether the last that is heard of the job is that a process lost another one."""
-    lost = [f.source for f in incident.failures if f.manner is Manner.PEER]
-    worked = [e.source for e in incident.all(Progress)]
-    return any(
-        not any(w.artifact == f.artifact and (w.line or 0) > (f.line or 0) for w in worked)
-        for f in lost
-    )
-
-
-def _misses_ranks(found: Diagnosis) -> bool:
-    """Whether nothing was seen of a rank, of those that were told or those between them."""
-    seen = found.coverage.ranks_seen
-    return len(found.coverage.ranks_silent) > 0 or (len(seen) > 0 and max(seen) >= len(seen))
 
 
 def _judge(
@@ -399,9 +326,9 @@ def _headline(verdicts: Sequence[Diagnosis], *, recovered: bool, works: bool) ->
     """
     if recovered and verdicts[-1].outcome is Outcome.HEALTHY:
         return verdicts[-1]
-    if works and not _failed(verdicts[-1]):
+    if works and not verdicts[-1].failed:
         return verdicts[-1]
-    failed = [v for v in verdicts if _failed(v)]
+    failed = [v for v in verdicts if v.failed]
     stopped = [v for v in failed if v.cause is Cause.EXTERNAL_STOP]
     broken = [v for v in failed if not (_merely_stopped(v) or (stopped and _is_bare(v)))]
     if not broken and verdicts[-1].outcome is Outcome.HEALTHY:
@@ -422,9 +349,3 @@ def _merely_stopped(verdict: Diagnosis) -> bool:
 def _is_bare(verdict: Diagnosis) -> bool:
     """A failure without a cause, a place or a wait: a restart that misses who was stopped."""
     return verdict.outcome is Outcome.UNDETERMINED and verdict.call is None
-
-
-def _failed(verdict: Diagnosis) -> bool:
-    if verdict.outcome is Outcome.UNDETERMINED:
-        return verdict.call is not None or len(verdict.candidates) > 0
-    return verdict.outcome is not Outcome.HEALTHY

@@ -178,6 +178,13 @@ class Diagnosis:
     activity: ActivityMap | None = None
     excerpts: Mapping[tuple[str, int], Excerpt] = field(default_factory=dict)
 
+    @property
+    def failed(self) -> bool:
+        """Whether the job failed or hangs, as far as anything shows it."""
+        if self.outcome is Outcome.UNDETERMINED:
+            return self.call is not None or len(self.candidates) > 0
+        return self.outcome is not Outcome.HEALTHY
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON contract `unhang.diagnosis/1` as plain data."""
         data = json.loads(_rendered("json", self))

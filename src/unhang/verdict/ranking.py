@@ -19,7 +19,6 @@ from unhang.model.events import (
     SuspicionReason,
     UnreadLine,
 )
-from unhang.model.events.lifecycle import LONG_AT_WORK
 from unhang.model.finding import Finding, Strength
 from unhang.model.ids import NO_RANKS, Ranks
 from unhang.model.incident import Call, Incident, Manner, ranks_of
@@ -27,7 +26,7 @@ from unhang.model.provenance import Message, Provenance
 from unhang.model.stack_states import Doing
 from unhang.rules.shared import order
 from unhang.verdict.culprits import OUT_OF_STEP, as_held, deduce, undo_tie
-from unhang.verdict.outlived import is_history, is_stray, is_untouched, outlived
+from unhang.verdict.doubts import PERFORMANCE, doubted
 
 _ORDER = {Strength.PROVES: 3, Strength.SUPPORTS: 2, Strength.HINTS: 1}
 
@@ -38,14 +37,6 @@ _CONTESTED = {Strength.PROVES: 0.75, Strength.SUPPORTS: 0.55, Strength.HINTS: 0.
 
 THRESHOLD = 0.5
 """Below this confidence the outcome is not `cause`."""
-
-_PERFORMANCE = frozenset({Cause.BANDWIDTH_LOW})
-"""Causes that a job may have although it ended well."""
-
-
-_ENDS_A_PROCESS = frozenset({Cause.GPU_KERNEL_FAULT, Cause.RANK_CRASH, Cause.HOST_OOM})
-"""Causes that a job shows by an end or an error of its own; ill hardware may just stop it."""
-
 
 _FAILED = frozenset({SuspicionReason.GONE, SuspicionReason.RAISED})
 
@@ -90,21 +81,8 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
     """The verdict by the findings on who and why."""
     finished = incident.finished and not any(event.stays for event in incident.all(HoldUp))
     if finished:
-        findings = [f for f in findings if f.cause in _PERFORMANCE]
-    if outlived(incident, LONG_AT_WORK):
-        watched = any(incident.all(HoldUp))
-        findings = [_outlived(f, watched=watched) for f in findings]
-    if incident.contested or is_stray(incident):
-        findings = [replace(f, strength=Strength.HINTS) for f in findings]
-    findings = [
-        replace(f, strength=Strength.HINTS) if is_history(incident, f) else f for f in findings
-    ]
-    if is_untouched(incident):
-        findings = [
-            replace(f, strength=Strength.HINTS) if f.cause in _ENDS_A_PROCESS else f
-            for f in findings
-        ]
-    findings = _as_watched(incident, findings)
+        findings = [f for f in findings if f.cause in PERFORMANCE]
+    findings = _as_watched(incident, doubted(incident, findings))
     cases = _order(_without_echoes(_cases(findings)))
     located = _located(findings)
     candidates = tuple(
@@ -124,13 +102,6 @@ def _ranked(incident: Incident, findings: Sequence[Finding]) -> Diagnosis:
         return _without_cause(incident, Outcome.LOCATED, located.claim, candidates, located)
     summary = _remark(findings) or _undetermined(incident)
     return _without_cause(incident, Outcome.UNDETERMINED, summary, candidates)
-
-
-def _outlived(finding: Finding, *, watched: bool) -> Finding:
-    """What a finding is worth where the job worked on; that it is slow, it shows by working."""
-    slow = finding.cause in _PERFORMANCE and finding.call is None
-    kept = slow or (watched and finding.cause is None)
-    return finding if kept else replace(finding, strength=Strength.HINTS)
 
 
 def _as_watched(incident: Incident, findings: Sequence[Finding]) -> list[Finding]:

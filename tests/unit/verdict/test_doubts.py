@@ -7,9 +7,9 @@ from unhang.model.causes import Cause
 from unhang.model.finding import Finding, Strength
 from unhang.model.likely import Sign
 from unhang.model.provenance import Message
-from unhang.verdict import as_a_whole as module
-from unhang.verdict.as_a_whole import as_a_whole
+from unhang.verdict import doubts as module
 from unhang.verdict.chances import LEAST_WORDS, NOTHING_FAILED, WORD, Chances
+from unhang.verdict.doubts import as_a_whole
 
 NAMES = [f"word{n}" for n in range(LEAST_WORDS)]
 FINE = Chances(
