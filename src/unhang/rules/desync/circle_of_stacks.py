@@ -30,8 +30,10 @@ from collections.abc import Iterator, Mapping
 from unhang.model.ids import NO_RANKS, Rank, Ranks
 from unhang.model.rule import Cause, Fact, Finding, Incident, Strength, rule, say
 from unhang.model.stack_states import Doing, StackState
+from unhang.model.waits import CallRef, Snapshot, Wait
 from unhang.rules.shared import consequences
 from unhang.rules.shared.stacks import contradicted
+from unhang.waitgraph import analyse
 
 _FEWEST_CALLS = 3
 _SENDS = ("send", "isend")
@@ -78,14 +80,17 @@ def check(incident: Incident) -> Iterator[Finding]:
 
 
 def _circle(waiting: Mapping[Rank, StackState]) -> Ranks:
-    """Ranks of which each awaits only others of them, and that await each other in a circle."""
-    awaited = {rank: _awaited(state, waiting) for rank, state in waiting.items()}
-    left = {rank for rank, others in awaited.items() if others}
-    while loose := {rank for rank in left if not awaited[rank] <= left}:
-        left -= loose
-    while outer := {rank for rank in left if not any(rank in awaited[other] for other in left)}:
-        left -= outer  # they wait for the circle, and nobody waits for them
-    return frozenset(left)
+    """Ranks that await each other in a circle from which nobody leads out."""
+    waits = tuple(
+        Wait(
+            call=CallRef(op=state.op, members=state.group),
+            waiters=frozenset({rank}),
+            awaited=_awaited(state, waiting),
+        )
+        for rank, state in waiting.items()
+    )
+    cycles = analyse(Snapshot(waits=waits)).cycles
+    return next((cycle.ranks for cycle in cycles if not cycle.leads_out), NO_RANKS)
 
 
 def _awaited(state: StackState, waiting: Mapping[Rank, StackState]) -> Ranks:
