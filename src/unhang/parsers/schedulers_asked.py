@@ -24,6 +24,7 @@ from unhang import lazy_re as re
 from unhang.model.events import Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.time import Clock, Instant
 from unhang.parsers.base import LineParser, place
+from unhang.parsers.vocabulary import flux
 from unhang.sources.context import LineContext
 from unhang.sources.line import Line
 
@@ -60,7 +61,6 @@ _EVENT = re.compile(
     r"""exception[ "].{0,60}?\btype["']?[=:] ?["']?(?P<what>timeout|cancel|preempt)\b["']?"""
     r""".{0,20}?\bseverity["']?[=:] ?0\b"""
 )
-_EVENT_KINDS = {"timeout": _K.TIME_LIMIT, "preempt": _K.PREEMPTED}
 
 _MEMBER = re.compile(r'\s*"(?:statusReason|reason|message)":\s*"(?P<why>[^"]{4,400})"')
 _WHY = (
@@ -125,7 +125,7 @@ class SchedulersAskedParser(
         self._qacct(line)
         event = _EVENT.search(line.text)
         if event is not None:
-            yield _stop(line, _EVENT_KINDS.get(event["what"], _K.CANCELLED), line.at)
+            yield _stop(line, flux.kind_of(event["what"]), line.at)
         member = _MEMBER.match(line.text)
         if member is not None:
             for pattern, kind in _WHY:

@@ -23,6 +23,7 @@ from unhang import lazy_re as re
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
 from unhang.model.time import Clock, Instant
 from unhang.parsers.base import LineParser, place, place_on
+from unhang.parsers.vocabulary import flux
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
 
@@ -48,7 +49,6 @@ _PBS = re.compile(r"=>> PBS: job killed: (?P<what>\w+)[^\n]{0,120}?exceeded")
 _FLUX = re.compile(
     r"(?:\S{0,40}: )?(?:\S{1,20} )?exception: type=(?P<what>timeout|cancel|preempt) severity=0\b"
 )
-_FLUX_KINDS = {"timeout": StopKind.TIME_LIMIT, "preempt": StopKind.PREEMPTED}
 _LSF = re.compile(r"\bTERM_(?P<what>RUNLIMIT|MEMLIMIT|OWNER|ADMIN|PREEMPT)\b")
 
 _MOST_TASKS = 4096
@@ -153,7 +153,7 @@ def _other_batch_systems(line: Line) -> Iterator[Event]:
     if memory:
         yield ProcessEnded(**place(line), reporter=Reporter.SHELL, signal=9, oom=True)
     for match in line.sayings(_FLUX):
-        kind = _FLUX_KINDS.get(match["what"], StopKind.CANCELLED)
+        kind = flux.kind_of(match["what"])
         yield StopSeen(**place(line), kind=kind)
     if memory:
         return
