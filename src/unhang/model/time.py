@@ -60,6 +60,21 @@ class Instant:
         return None
 
 
+def local_instant(text: str) -> Instant | None:
+    """Read a date and a time without a zone, however they are joined; None of anything else.
+
+    >>> local_instant("2024-07-30_01:22:05") == local_instant(" 2024-07-30T01:22:05 ")
+    True
+    >>> local_instant("soon") is None
+    True
+    """
+    try:
+        moment = datetime.datetime.fromisoformat(text.strip() + "+00:00")  # any character joins
+    except ValueError:
+        return None
+    return Instant(seconds=moment.timestamp(), clock=Clock.LOCAL)
+
+
 def format_instant(instant: Instant) -> str:
     """Print a time with just what its clock knows.
 

@@ -20,7 +20,6 @@ victims; an exit by -6 is often the own watchdog. A screenshot's text loses colo
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -37,7 +36,7 @@ from unhang.model.events import (
 from unhang.model.forms import named
 from unhang.model.ids import LocalRank, Rank
 from unhang.model.provenance import Origin
-from unhang.model.time import Clock, Instant
+from unhang.model.time import Instant, local_instant
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
 from unhang.sources.line import Line
@@ -117,20 +116,11 @@ def _read_cells(row: _Row, text: str) -> None:
     """Take over the cells that a line of the table holds."""
     time, host, rank = _TIME.search(text), _HOST.search(text), _RANK.search(text)
     if time is not None:
-        row.at = _instant(time["time"])
+        row.at = local_instant(time["time"])
     if host is not None:
         row.host = host["host"]
     if rank is not None:
         row.rank, row.local_rank = Rank(int(rank["rank"])), LocalRank(int(rank["local"]))
-
-
-def _instant(text: str) -> Instant | None:
-    """The table's local time; one-second resolution."""
-    try:
-        moment = datetime.datetime.fromisoformat(text.replace("_", "T") + "+00:00")
-    except ValueError:
-        return None
-    return Instant(seconds=moment.timestamp(), clock=Clock.LOCAL)
 
 
 def _agent(line: Line) -> Iterator[Event]:

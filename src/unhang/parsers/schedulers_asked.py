@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 
 from unhang import lazy_re as re
 from unhang.model.events import Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.model.time import Clock, Instant
+from unhang.model.time import Clock, Instant, local_instant
 from unhang.parsers.base import LineParser, place
 from unhang.parsers.vocabulary import flux
 from unhang.sources.context import LineContext
@@ -154,7 +154,7 @@ class SchedulersAskedParser(
             self._shown = (line, shown["state"])
         if ended is not None and self._shown is not None:
             above, state = self._shown
-            yield from _of_state(above, state, _instant(ended["at"]))
+            yield from _of_state(above, state, local_instant(ended["at"]))
             self._shown = None
         row = _ROW.match(line.text) if self._listing else None
         if row is None:
@@ -162,7 +162,7 @@ class SchedulersAskedParser(
         of_job = self._rows.setdefault(row["job"], [])
         if row["step"] is None or row["state"].startswith("OUT_OF_ME"):
             times = _ISO.findall(line.text)
-            at = _instant(times[-1]) if times[1:] else None
+            at = local_instant(times[-1]) if times[1:] else None
             of_job.extend(_of_state(line, row["state"], at))
 
     def _qacct(self, line: Line) -> None:
@@ -181,7 +181,7 @@ class SchedulersAskedParser(
         if self._condor is None:
             return
         line, head = self._condor
-        at = _instant(head["at"]) or line.at
+        at = local_instant(head["at"]) or line.at
         self._condor = None
         if _MEMORY.search(why):
             yield _killed(line, at=at, task=int(head["process"]))
@@ -222,15 +222,6 @@ def _limit_of(account: Mapping[str, str]) -> StopKind | None:
     parts = [int(part or 0) for part in limit["limit"].split(":")]
     allowed_s = sum(part * 60**place for place, part in enumerate(reversed(parts)))
     return _K.TIME_LIMIT if allowed_s <= int(ran[1]) <= allowed_s + _SLACK_S else None
-
-
-def _instant(text: str) -> Instant | None:
-    """Local time without a zone."""
-    try:
-        moment = datetime.datetime.fromisoformat(text.strip().replace(" ", "T") + "+00:00")
-    except ValueError:
-        return None
-    return Instant(seconds=moment.timestamp(), clock=Clock.LOCAL)
 
 
 def _named_instant(text: str) -> Instant | None:

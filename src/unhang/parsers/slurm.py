@@ -16,12 +16,11 @@ task is a rank only with one task for each GPU.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 
 from unhang import lazy_re as re
 from unhang.model.events import ClosingSignal, Event, ProcessEnded, Reporter, StopKind, StopSeen
-from unhang.model.time import Clock, Instant
+from unhang.model.time import local_instant
 from unhang.parsers.base import LineParser, place, place_on
 from unhang.parsers.vocabulary import flux
 from unhang.parsers.vocabulary.signals import signal_number, split_exit
@@ -66,7 +65,7 @@ class SlurmParser(LineParser, name="slurm"):
             yield ProcessEnded(**place(line), reporter=Reporter.SLURM, signal=9, oom=True)
         for match in line.sayings(_CANCELLED):
             fields = place(line)
-            fields["at"] = _instant(match["time"]) or line.at
+            fields["at"] = local_instant(match["time"] or "") or line.at
             yield StopSeen(**fields, kind=_why(match["why"]))
         lost = line.says(_NODE, within=True)
         if lost is not None:
@@ -132,17 +131,6 @@ def _why(text: str) -> StopKind:
     if "NODE FAIL" in reason:
         return StopKind.NODE_FAILED
     return StopKind.CANCELLED
-
-
-def _instant(text: str | None) -> Instant | None:
-    """Local time of the node, without a zone."""
-    if text is None:
-        return None
-    try:
-        moment = datetime.datetime.fromisoformat(text + "+00:00")
-    except ValueError:
-        return None
-    return Instant(seconds=moment.timestamp(), clock=Clock.LOCAL)
 
 
 def _other_batch_systems(line: Line) -> Iterator[Event]:
