@@ -16,7 +16,7 @@ from unhang.model.words import Word
 from unhang.sources.artifact import Artifact
 from unhang.sources.clean import clean
 
-_MOST = 2 << 20
+_MOST = 1 << 20
 """Bytes that are looked at, of all logs together."""
 _FILES = 64
 """Logs that are looked at, of which the beginning and the end: ranks tell the same."""
